@@ -18,7 +18,7 @@
     ├── PolicyError (RuntimeError)           a policy that failed to answer
     │   └── ContextOverflow                  the prompt leaves no room for an answer
     ├── GraderError (RuntimeError)           a grader that failed to judge
-    ├── TrainingError (RuntimeError)         a run that cannot go on (non-finite loss, no usable data)
+    ├── TrainingError (RuntimeError)         a run that cannot go on (non-finite loss, no data)
     └── ConformanceError (AssertionError)    an environment that breaks the contract
 
 Each message has four lines: what happened, what was expected, what came, and what to do.

@@ -1,0 +1,1 @@
+"""The contracts: environments, typed actions, ids, the registry, seeding."""

@@ -1,0 +1,1 @@
+"""From a policy and an environment to a trajectory."""

@@ -1,0 +1,1 @@
+"""Evaluation: policies against environments, with intervals."""

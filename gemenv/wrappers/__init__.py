@@ -1,0 +1,1 @@
+"""Wrappers: the same episode, seen or limited another way."""
