@@ -1,0 +1,96 @@
+"""Many episodes at once: one task group, one limit on how many run."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+
+from gemenv.core.env import Env
+from gemenv.core.seeding import Stream, make_generator
+from gemenv.rollout.episode import Start, run_episode
+from gemenv.rollout.policy import Policy
+from gemenv.rollout.trajectory import Trajectory
+
+
+async def collect(
+    make_env: Callable[[], Env],
+    policy: Policy,
+    starts: Sequence[Start],
+    *,
+    max_concurrent: int = 256,
+    deadline_s: float | None = None,
+    system_prompt: str | None = None,
+    executor: Executor | None = None,
+    on_episode: Callable[[Trajectory], None] | None = None,
+) -> list[Trajectory]:
+    """Play one episode per start, all of them to their end, and return them in that order.
+
+    Every episode that is started is finished: long ones are not thrown away, so the collected
+    lengths are those of the policy.
+
+    Args:
+        make_env: makes an environment; at most `max_concurrent` are made, then reused.
+        policy: plays all episodes.
+        starts: where each episode starts; see `group_starts`.
+        max_concurrent: how many episodes run at once.
+        deadline_s: wall seconds for each episode; those that miss it end in `timeout`.
+        system_prompt: a first message for each episode.
+        executor: where steps of `blocking` environments run.
+        on_episode: called with each record as it ends, for progress.
+    """
+    limit = asyncio.Semaphore(max_concurrent)
+    idle: list[Env] = []
+    records: list[Trajectory | None] = [None] * len(starts)
+
+    async def play(position: int) -> None:
+        async with limit:
+            env = idle.pop() if idle else make_env()
+            record = records[position] = await run_episode(
+                env,
+                policy,
+                starts[position],
+                deadline_s=deadline_s,
+                system_prompt=system_prompt,
+                executor=executor,
+            )
+            _retire(env, record, idle)
+            if on_episode is not None:
+                on_episode(record)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for position in range(len(starts)):
+                group.create_task(play(position))
+    finally:
+        for env in idle:
+            env.close()
+    return [record for record in records if record is not None]
+
+
+def group_starts(
+    seeds: Iterable[int], group_size: int = 1, *, policy_seed: int = 0, first_group: int = 0
+) -> list[Start]:
+    """Return `group_size` starts for each seed: one group, one initial state.
+
+    Args:
+        seeds: the environment's seed of each group.
+        group_size: how many episodes start from each.
+        policy_seed: from it each episode's own policy seed is drawn.
+        first_group: the number of the first group.
+
+    Example:
+        >>> [(start.seed, start.group) for start in group_starts([5, 6], 2)]
+        [(5, 0), (5, 0), (6, 1), (6, 1)]
+    """
+    members = [(seed, g) for g, seed in enumerate(seeds, first_group) for _ in range(group_size)]
+    draws = make_generator(policy_seed, Stream.POLICY).integers(2**63, size=len(members))
+    return [
+        Start(seed=seed, group=group, policy_seed=int(draw))
+        for (seed, group), draw in zip(members, draws, strict=True)
+    ]
+
+
+def _retire(env: Env, record: Trajectory, idle: list[Env]) -> None:
+    if record.has_return:
+        idle.append(env)
+    else:  # whatever failed may have broken it
+        env.close()
