@@ -1,0 +1,1 @@
+"""Policies: whatever can answer in an episode."""
