@@ -209,7 +209,8 @@ class ActionSet:
         Raises:
             ArgumentError: if the action is none of the set's, or if its notation cannot hold it.
         """
-        form = self._by_type.get(type(action))
+        kind: type[Any] = type(action)
+        form = self._by_type.get(kind)
         text = form.write(action) if form else ""
         try:
             if form and self.parse(text) == action:
@@ -256,9 +257,7 @@ class ActionSet:
         Raises:
             ArgumentError: if a field has neither a domain nor a type to draw from.
         """
-        form = (
-            self.forms[int(rng.integers(len(self.forms)))] if len(self.forms) > 1 else self.forms[0]
-        )
+        form = self.forms[int(rng.integers(len(self.forms)))]
         return form.action_type(
             **{field.name: _drawn(form, field, rng) for field in form.fields.values()}
         )

@@ -66,7 +66,7 @@ class Env(gymnasium.Env[Observation, str]):
         max_turns: truncate after so many actions; None for no limit.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "blocking": False}
+    metadata: dict[str, Any] = {"render_modes": [], "blocking": False}  # noqa: RUF012  Gymnasium's
     """`blocking` says that `step` waits on something (a process, a network)."""
 
     reward_range: tuple[float, float] = (-1.0, 1.0)
@@ -139,9 +139,9 @@ class Env(gymnasium.Env[Observation, str]):
 
     # What everybody calls.
 
-    def reset(
+    def reset(  # pyright: ignore[reportIncompatibleMethodOverride]  Info is a dict with names
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, Info]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    ) -> tuple[Observation, Info]:
         """Start a new episode.
 
         Args:

@@ -91,10 +91,8 @@ def register(
     Raises:
         RegistrationError: if the id is malformed, or registered already.
 
-    Example:
-        >>> register("mine:Echo-v0", "my_package.echo:Echo", summary="Say it again.")
-        >>> str(spec("mine:Echo").id)
-        'mine:Echo-v0'
+    For example, `register("mine:Echo-v0", "my_package.echo:Echo", summary="Say it again.")` makes
+    `make("mine:Echo")` work, and `gymnasium.make("my_package:mine/Echo-v0")` too.
     """
     base = EnvId.parse(id)
     common = dict(kwargs or {})
@@ -131,7 +129,9 @@ def _add(new: EnvSpec) -> None:
     if new.is_default:
         spellings.add(new.id._replace(variant="").gymnasium_id)
     for spelling in sorted(spellings):
-        gymnasium.register(spelling, _GYMNASIUM, kwargs={"env_id": str(new.id)})
+        gymnasium.register(  # pyright: ignore[reportUnknownMemberType]
+            spelling, _GYMNASIUM, kwargs={"env_id": str(new.id)}
+        )
 
 
 def _aliases(new: EnvSpec) -> list[str]:
