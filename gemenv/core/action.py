@@ -203,14 +203,13 @@ class ActionSet:
         body = found.body.strip() if form.notation.frame.strips else found.body
         return self._read_template(body, readers)
 
-    def format(self, action: Any) -> str:
+    def format(self, action: object) -> str:
         """Write an action in its notation, so that `parse` gives it back.
 
         Raises:
             ArgumentError: if the action is none of the set's, or if its notation cannot hold it.
         """
-        kind: type[Any] = type(action)
-        form = self._by_type.get(kind)
+        form = self._by_type.get(type(action))
         text = form.write(action) if form else ""
         try:
             if form and self.parse(text) == action:

@@ -1,7 +1,7 @@
 """The environment: a `gymnasium.Env` whose observations and actions are text."""
 
+import copy
 import math
-import pickle
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypedDict
 
@@ -215,8 +215,14 @@ class Env(gymnasium.Env[Observation, str]):
 
     def fork(self, n: int = 1) -> list[Self]:
         """Return `n` independent copies of this environment in this very state."""
-        frozen = pickle.dumps(self, pickle.HIGHEST_PROTOCOL)
-        return [pickle.loads(frozen) for _ in range(n)]
+        frozen = self.snapshot()
+        return [self._copied(frozen) for _ in range(n)]
+
+    def _copied(self, frozen: Snapshot) -> Self:
+        twin = copy.copy(self)
+        vars(twin).pop("_action_space", None)  # it has a generator of its own
+        twin.restore(frozen)
+        return twin
 
     @property
     def action_space(self) -> ActionSpace:  # pyright: ignore[reportIncompatibleVariableOverride]
