@@ -1,6 +1,7 @@
 """Many episodes at once: one task group, one limit on how many run."""
 
 import asyncio
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 
@@ -28,7 +29,8 @@ async def collect(
     lengths are those of the policy.
 
     Args:
-        make_env: makes an environment; at most `max_concurrent` are made, then reused.
+        make_env: makes an environment; at most `max_concurrent` are made, then reused. What the
+            first call raises is raised as it is, before any episode starts.
         policy: plays all episodes.
         starts: where each episode starts; see `group_starts`.
         max_concurrent: how many episodes run at once.
@@ -38,21 +40,29 @@ async def collect(
         on_episode: called with each record as it ends, for progress.
     """
     limit = asyncio.Semaphore(max_concurrent)
-    idle: list[Env] = []
+    idle: list[Env] = [make_env()] if starts else []
     records: list[Trajectory | None] = [None] * len(starts)
 
     async def play(position: int) -> None:
         async with limit:
             env = idle.pop() if idle else make_env()
-            record = records[position] = await run_episode(
-                env,
-                policy,
-                starts[position],
-                deadline_s=deadline_s,
-                system_prompt=system_prompt,
-                executor=executor,
-            )
-            _retire(env, record, idle)
+            try:
+                record = await run_episode(
+                    env,
+                    policy,
+                    starts[position],
+                    deadline_s=deadline_s,
+                    system_prompt=system_prompt,
+                    executor=executor,
+                )
+            except asyncio.CancelledError:
+                _close(env)
+                raise
+            records[position] = record
+            if record.has_return:
+                idle.append(env)
+            else:  # whatever failed may have broken it
+                _close(env)
             if on_episode is not None:
                 on_episode(record)
 
@@ -62,7 +72,7 @@ async def collect(
                 group.create_task(play(position))
     finally:
         for env in idle:
-            env.close()
+            _close(env)
     return [record for record in records if record is not None]
 
 
@@ -89,8 +99,8 @@ def group_starts(
     ]
 
 
-def _retire(env: Env, record: Trajectory, idle: list[Env]) -> None:
-    if record.has_return:
-        idle.append(env)
-    else:  # whatever failed may have broken it
+def _close(env: Env) -> None:
+    try:
         env.close()
+    except Exception as error:  # the boundary again: the episodes are worth more than this
+        warnings.warn(f"{env!r} could not be closed: {error!r}", RuntimeWarning, stacklevel=2)

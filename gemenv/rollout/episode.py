@@ -18,6 +18,8 @@ from gemenv.errors import ContextOverflow, GraderError
 from gemenv.rollout.policy import Player, Policy, Reply
 from gemenv.rollout.trajectory import Outcome, Segment, Span, Trajectory, Turn
 
+_LOOP_SHARE_S = 0.01  # an episode that never waits lets deadlines and Ctrl-C in this often
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
@@ -97,8 +99,12 @@ class _Episode:
         except Exception as error:  # the boundary: a broken environment ends this episode only
             return self.end("env_error", _described(error))
         player: Player | None = None
+        yielded = time.perf_counter()
         while True:
             began = time.perf_counter()
+            if began - yielded > _LOOP_SHARE_S:
+                await asyncio.sleep(0)
+                yielded = began
             try:
                 player = player or self.policy.start(self.env, rng)
                 reply = await player.act(self.conversation)
