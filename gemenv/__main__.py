@@ -1,6 +1,8 @@
 """`python -m gemenv` is the command `gemenv`."""
 
+import sys
+
 from gemenv.cli.app import main
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

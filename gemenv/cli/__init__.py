@@ -1,1 +1,1 @@
-"""The command line."""
+"""The command line: `gemenv COMMAND`, one file a command."""
