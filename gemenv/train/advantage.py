@@ -17,7 +17,7 @@ Baseline = Literal["none", "mean", "loo"]
 Scale = Literal["none", "group_std", "batch_std"]
 Singleton = Literal["zero", "raw"]
 
-# A spread this far below the values is rounding, not signal: 1e8 times float64's epsilon.
+# A spread this far below the values is rounding (float64 carries 2e-16), not signal.
 _CONSTANT_RTOL = 1e-8
 
 

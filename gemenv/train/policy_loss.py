@@ -160,7 +160,7 @@ def policy_loss(
         entropy_BT = masked(streams.needed("entropy_BT"), mask_BT)
         token_loss_BT = token_loss_BT - algorithm.entropy_coef * entropy_BT
     loss = (masked(streams.weight_BT, mask_BT) * token_loss_BT).sum()
-    return loss, {name: value.detach().double() for name, value in metrics.items()}
+    return loss, {name: value.double() for name, value in metrics.items()}
 
 
 def _base_logp(base: Base, logp_BT: Tensor, streams: TokenStreams) -> Tensor:

@@ -47,7 +47,7 @@ def _make_batch(
     streams = TokenStreams(
         mask_BT=torch.tensor(mask_BT),
         advantage_BT=stream(advantage_BT),
-        weight_BT=torch.tensor(weight_BT, dtype=dtype),
+        weight_BT=stream(weight_BT),
         logp_old_BT=stream(logp_BT + rng.normal(0, 0.3, shape)),
         logp_sampler_BT=stream(logp_BT + rng.normal(0, 0.4, shape)),
         logp_ref_BT=stream(logp_BT + rng.normal(0, 0.5, shape)),

@@ -30,6 +30,9 @@ COMPOSITIONS = {name: preset() for name, preset in ALGORITHMS.items()} | {
     "forward": replace(grpo(), kl=KlPenalty(coef=0.3, kind="forward")),
     "entropy": replace(reinforce_rebn_prox(), entropy_coef=0.01),
     "geometric": replace(grpo(), off_policy=OffPolicy(level="geo", mode="mask", low=0.8, high=1.2)),
+    "two-sided": replace(
+        grpo(), off_policy=OffPolicy(level="token", mode="truncate", low=0.9, high=1.1)
+    ),
     "current over sampler": replace(
         rloo(), off_policy=OffPolicy(level="seq", mode="truncate", high=1.5, numerator="current")
     ),

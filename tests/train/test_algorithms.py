@@ -94,7 +94,9 @@ def test_presets_are_the_papers_choices() -> None:
     assert (reinforce().credit, reinforce().standardize) == (Returns(gamma=0.9), None)
     assert reinforce_rebn_prox(clip=0.3).rule == Ppo(clip_low=0.3, clip_high=0.3)
     assert (ppo().credit, ppo().value) == (Gae(gamma=0.9, lam=0.95), ValueLoss())
+    assert ppo().aggregation == reinforce().aggregation == Aggregation("row", "const")
     assert importance_sampling().rule == ImportanceSampling()
+    assert importance_sampling().aggregation == Aggregation("batch", "none")
 
 
 def test_an_unknown_name_suggests_the_nearest() -> None:

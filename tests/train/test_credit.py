@@ -56,6 +56,20 @@ def test_gae_bootstraps_the_cut_episode_only() -> None:
     assert_allclose(credit.value_target_N, credit.advantage_N + 0.5)
 
 
+def test_gae_bootstraps_from_the_state_after_the_last_turn() -> None:
+    cut = TurnTable(
+        reward_N=np.zeros(2),
+        episode_N=np.array([0, 0]),
+        turn_N=np.array([1, 0]),
+        group_N=np.array([0, 0]),
+        is_terminated_N=np.array([False, False]),
+        is_truncated_N=np.array([True, False]),
+        value_N=np.zeros(2),
+        bootstrap_value_N=np.array([8.0, 99.0]),
+    )
+    assert_allclose(Gae(gamma=0.5, lam=1.0)(cut).advantage_N, [4.0, 2.0])
+
+
 def test_gae_without_values_says_what_to_do() -> None:
     with pytest.raises(ContractError, match="critic's values"):
         Gae(gamma=0.9, lam=0.9)(table())

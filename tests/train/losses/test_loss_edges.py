@@ -1,5 +1,6 @@
-"""Bounds that cannot be right are refused, and shapes that would broadcast."""
+"""Edges of the losses: settings, shapes, caps, excluded tokens."""
 
+import math
 from typing import Any
 
 import pytest
@@ -47,6 +48,19 @@ def test_an_unknown_estimator_is_refused() -> None:
     one = torch.ones(1, 1)
     with pytest.raises(ConfigError, match=r"kl\.kind"):
         kl_terms(one, one, one.bool(), kind="k4")  # pyright: ignore[reportArgumentType]
+
+
+def test_a_rows_ratio_is_capped_and_its_gradient_cut() -> None:
+    logp = torch.zeros(1, 2, dtype=torch.float64, requires_grad=True)
+    base, mask = torch.full((1, 2), -30.0).double(), torch.tensor([[True, True]])
+    loss_BT = Gmpo()(logp, base, -torch.ones_like(logp), mask).loss_BT
+    assert loss_BT[0, 0].item() == pytest.approx(math.exp(20.0))
+    assert torch.autograd.grad(loss_BT.sum(), logp)[0].tolist() == [[0.0, 0.0]]
+
+
+def test_off_policy_weights_carry_no_gradient() -> None:
+    logp = torch.zeros(1, 2, requires_grad=True)
+    assert not OffPolicy(**TIS).weights(logp, logp - 0.1, logp == 0.0).requires_grad
 
 
 def test_values_that_would_broadcast_are_refused() -> None:
