@@ -198,7 +198,8 @@ def group_members(group_N: npt.NDArray[Any]) -> Iterator[npt.NDArray[np.intp]]:
     """
     if len(group_N):
         order = np.argsort(group_N, kind="stable")
-        yield from np.split(order, np.flatnonzero(np.diff(group_N[order])) + 1)
+        label_N = group_N[order]
+        yield from np.split(order, np.flatnonzero(label_N[1:] != label_N[:-1]) + 1)
 
 
 def _within_group(

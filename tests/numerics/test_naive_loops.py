@@ -174,6 +174,10 @@ def test_group_advantages_compare_one_episode_with_its_group(
     assert_allclose(got, expected)
 
 
+def test_groups_may_be_named_by_text() -> None:
+    assert group_advantage([1.0, 5.0, 0.0], ["b", "a", "b"]).tolist() == [0.5, 0.0, -0.5]
+
+
 @pytest.mark.parametrize("ddof", [0, 1])
 def test_standardizing_with_weights_counts_an_entry_that_often(ddof: int) -> None:
     value_N, weight_N = np.array([1.0, -2.0, 0.5, np.nan]), np.array([3, 1, 2, 0])
