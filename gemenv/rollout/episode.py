@@ -18,7 +18,8 @@ from gemenv.errors import ContextOverflow, GraderError
 from gemenv.rollout.policy import Player, Policy, Reply
 from gemenv.rollout.trajectory import Outcome, Segment, Span, Trajectory, Turn
 
-_LOOP_SHARE_S = 0.01  # an episode that never waits lets deadlines and Ctrl-C in this often
+_TURNS_UNTIL_YIELD = 8  # an episode that never waits lets deadlines in; counted, not timed, so
+# that the order of the episodes, and with it every batch, is the same in every run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,12 +100,10 @@ class _Episode:
         except Exception as error:  # the boundary: a broken environment ends this episode only
             return self.end("env_error", _described(error))
         player: Player | None = None
-        yielded = time.perf_counter()
         while True:
-            began = time.perf_counter()
-            if began - yielded > _LOOP_SHARE_S:
+            if len(self.trajectory.turns) % _TURNS_UNTIL_YIELD == _TURNS_UNTIL_YIELD - 1:
                 await asyncio.sleep(0)
-                yielded = began
+            began = time.perf_counter()
             try:
                 player = player or self.policy.start(self.env, rng)
                 reply = await player.act(self.conversation)
