@@ -1,5 +1,6 @@
 """Policies that answer in text without a model: the base, and the simplest ones."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 
@@ -138,14 +139,14 @@ class MixturePolicy:
     """Each turn, one of several policies answers, drawn by weight.
 
     Args:
-        weights: a weight above 0 for each policy; they need not sum to 1.
+        weights: a finite weight above 0 for each policy; they need not sum to 1.
 
     Raises:
-        ArgumentError: if there is no policy, or a weight is not above 0.
+        ArgumentError: if there is no policy, or a weight is not finite and above 0.
     """
 
     def __init__(self, weights: Mapping[Policy, float]) -> None:
-        if not weights or min(weights.values()) <= 0:
+        if not weights or not all(0 < weight < math.inf for weight in weights.values()):
             raise ArgumentError(
                 problem="A mixture needs policies with weights above 0.",
                 expected="e.g. {RandomPolicy(): 0.7, ExpertPolicy(): 0.3}",
