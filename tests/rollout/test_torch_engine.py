@@ -22,6 +22,7 @@ from transformers import (
 
 from gemenv.errors import ArgumentError, ContextOverflow, ContractError, PolicyError
 from gemenv.rollout.engine import GenerateRequest, GenerateResult, SamplingParams
+from gemenv.rollout.engines.torch_decoding import _inverse_cdf
 from gemenv.rollout.engines.torch_engine import TorchEngine
 
 VOCAB_SIZE = 60
@@ -264,14 +265,33 @@ def test_what_all_prompts_share_is_read_once():
 def test_prompts_of_very_different_lengths_are_not_padded_to_the_longest():
     model = llama()
     sampling = SamplingParams(max_new_tokens=2)
-    lengths = [4] * 10 + [60] * 10
+    lengths = [4, 30, 60] * 10
     requests = [
         GenerateRequest(prompt_ids=[row] * n, sampling=sampling, seed=0)
         for row, n in enumerate(lengths)
     ]
     with watched_passes(model) as shapes:
         answer_all(TorchEngine(model), requests)
-    assert shapes == [(10, 4), (10, 60), (20, 1)]
+    assert shapes == [(10, 4), (10, 30), (10, 60), (30, 1)]
+
+
+def test_batches_hold_prompts_of_like_length():
+    model = llama()
+    sampling = SamplingParams(max_new_tokens=1)
+    requests = [
+        GenerateRequest(prompt_ids=[row] * n, sampling=sampling, seed=0)
+        for row, n in enumerate([9, 2, 8, 3])
+    ]
+    with watched_passes(model) as shapes:
+        answer_all(TorchEngine(model, max_batch_size=2), requests)
+    assert shapes == [(2, 3), (2, 9)]
+
+
+def test_even_the_smallest_and_largest_uniform_draw_a_token_that_is_possible():
+    logprob_BV = torch.tensor([[0.0, 0.3, 0.7, 0.0]]).log().repeat(3, 1)
+    uniform_B1 = torch.tensor([[0.0], [0.3], [1 - 2**-53]], dtype=torch.float64)
+    assert _inverse_cdf(logprob_BV, uniform_B1)[:, 0].tolist() == [1, 1, 2]
+    assert _inverse_cdf(logprob_BV, torch.ones_like(uniform_B1))[:, 0].tolist() == [2, 2, 2]
 
 
 def test_a_cancelled_request_leaves_the_others_unharmed():
