@@ -1,0 +1,125 @@
+"""The language model of a run: read from a folder, or built from scratch."""
+# transformers is typed in part only:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+)
+
+from gemenv.core.message import Message
+from gemenv.errors import ConfigError
+from gemenv.train.config import ModelConfig
+from gemenv.train.tokenizer import train_tokenizer
+
+_ARCHITECTURES: dict[str, tuple[type[Any], type[Any]]] = {
+    "llama": (LlamaConfig, LlamaForCausalLM),
+    "qwen3": (Qwen3Config, Qwen3ForCausalLM),
+}
+_HIDDEN_RATIO = 3  # feed-forward width over model width, as in Qwen3-0.6B
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    """A network and the tokenizer that belongs to it.
+
+    Args:
+        network: a causal language model in float32, or whatever its folder says.
+        tokenizer: with a chat template.
+    """
+
+    network: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+
+    def encode(self, text: str) -> list[int]:
+        """Return the tokens of a text; markers such as `<|im_end|>` inside it stay text."""
+        encoded: Any = self.tokenizer(text, add_special_tokens=False, split_special_tokens=True)
+        return list(encoded["input_ids"])
+
+    def save(self, folder: Path) -> None:
+        """Write both in Hugging Face's format, so that `load_model` and others can read them."""
+        self.network.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+
+def load_model(path: str | Path) -> LanguageModel:
+    """Read a folder in Hugging Face's format; nothing is downloaded.
+
+    Raises:
+        ConfigError: if the folder, or one of its parts, is missing or cannot be read.
+    """
+    folder = Path(path)
+    if not (folder / "config.json").is_file():
+        raise _unusable(folder, "there is no config.json in it")
+    if not (folder / "tokenizer_config.json").is_file():
+        raise _unusable(folder, "there is no tokenizer in it")
+    try:
+        network: Any = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+        tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise _unusable(folder, f"{type(error).__name__}: {error}") from error
+    if tokenizer.chat_template is None:
+        raise _unusable(folder, "its tokenizer has no chat template")
+    return LanguageModel(network, tokenizer)
+
+
+def build_model(
+    config: ModelConfig, transcripts: Iterable[Sequence[Message]], seed: int
+) -> LanguageModel:
+    """Build a small model from scratch: the same arguments give the same weights.
+
+    Args:
+        config: its size.
+        transcripts: what the tokenizer learns its phrases from.
+        seed: of the initial weights.
+
+    Example:
+        >>> talk = [Message(role="user", content="Guess a number.")]
+        >>> model = build_model(ModelConfig(width=16, heads=2), [talk], seed=0)
+        >>> type(model.network).__name__
+        'LlamaForCausalLM'
+    """
+    tokenizer = train_tokenizer(transcripts, config.vocabulary)
+    make_config, make_network = _ARCHITECTURES[config.architecture]
+    settings = make_config(
+        vocab_size=len(tokenizer),
+        hidden_size=config.width,
+        intermediate_size=_HIDDEN_RATIO * config.width,
+        num_hidden_layers=config.layers,
+        num_attention_heads=config.heads,
+        num_key_value_heads=config.heads,
+        head_dim=config.width // config.heads,
+        max_position_embeddings=config.context_tokens,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    # transformers draws initial weights from torch's global generator: lend it ours, and put the
+    # global one back untouched.
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        network = make_network(settings)
+    return LanguageModel(network, tokenizer)
+
+
+def _unusable(folder: Path, reason: str) -> ConfigError:
+    return ConfigError(
+        problem=f"No model can be read from {folder}: {reason}.",
+        expected="a folder with config.json, weights, and a tokenizer with a chat template",
+        got=str(folder),
+        fix="save both with save_pretrained, or leave model.path out to build one from scratch",
+    )
