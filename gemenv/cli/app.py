@@ -72,6 +72,8 @@ def _command(name: str) -> Callable[[Sequence[str]], int]:
             fix=f"did you mean `gemenv {near[0]}`?" if near else "see `gemenv --help`",
         )
     require_extra("cli", "rich", "tyro")
+    if name == "train":
+        require_extra("train", "tokenizers", "torch", "transformers")
     return importlib.import_module(f"gemenv.cli.{name}").run
 
 
