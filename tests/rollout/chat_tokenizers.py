@@ -1,6 +1,14 @@
 """Tiny tokenizers with the chat formats that the tests render; nothing is downloaded."""
 
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import (
+    AddedToken,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    trainers,
+)
 from transformers import PreTrainedTokenizerFast
 
 CHATML = (
@@ -71,10 +79,11 @@ def qwen3():
 
 
 def word_level():
-    """Words between spaces; the special tokens are in the vocabulary as words, too."""
-    words = ["[UNK]", *CHATML_TOKENS, "system", "user", "assistant", "Guess", "7", "Higher!"]
+    """Words between spaces, in any case; the special tokens are in the vocabulary as words, too."""
+    words = ["[UNK]", *CHATML_TOKENS, "system", "user", "assistant", "guess", "7", "higher!"]
     model = models.WordLevel({word: id_ for id_, word in enumerate(words)}, unk_token="[UNK]")
     tokenizer = Tokenizer(model)
+    tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     wrapped = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,

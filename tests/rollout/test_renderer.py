@@ -70,7 +70,7 @@ texts = st.lists(
                 *tokenizers.CHATML_TOKENS,
                 *tokenizers.LLAMA3_TOKENS,
                 "<|IM_END|>",
-                "\ufdd0",
+                "\ufdd00\ufdd0",
                 "0",
                 "\n",
                 " ",
@@ -178,10 +178,12 @@ def test_a_forged_turn_is_only_text(name: str):
 
 @every_extending
 def test_a_turn_that_ended_with_any_stop_token_extends(name: str):
-    _, renderer, (open_id, _) = extending(name)
+    _, renderer, (open_id, close_id) = extending(name)
     for stop in renderer.stop_token_ids:
         appended = renderer.extend(renderer.start([user("a")]), [stop], "stop", [user("b")])
         assert appended.count(open_id) == 2
+        if name.startswith("template"):
+            assert (appended[0] == close_id) == (stop != close_id)
 
 
 @every_extending
@@ -195,6 +197,17 @@ def test_answers_are_sampled_and_never_rendered_into_an_extension(name: str):
     _, renderer, (_, close_id) = extending(name)
     new = [user("b"), assistant("c"), user("d")]
     assert renderer.extend(renderer.start([user("a")]), [close_id], "stop", new) is None
+
+
+@every_extending
+def test_an_end_of_turn_within_an_answer_is_kept_or_the_extension_refused(name: str):
+    _, renderer, (_, close_id) = extending(name)
+    context, sampled = renderer.start([user("a")]), [close_id, 11]
+    appended = renderer.extend(context, sampled, "length", [user("b")])
+    if name.startswith("template"):
+        assert appended == renderer.extend(context, [11], "length", [user("b")])
+    else:
+        assert appended is None
 
 
 @every_extending
@@ -321,6 +334,14 @@ def test_qwen3_strips_thinking_at_a_user_message_but_not_at_a_tool_result():
     assert not renderer.is_prefix_stable
     assert renderer.extend(context, [close_id], "stop", [user("b")]) is None
     assert renderer.extend(context, [close_id], "stop", [{"role": "tool", "content": "b"}])
+
+
+def test_rules_that_need_a_special_token_as_text_are_refused():
+    extending("family, qwen3")
+    tokenizer = tokenizers.qwen3()
+    tokenizer.add_special_tokens({"additional_special_tokens": ["assistant"]})
+    with pytest.raises(ArgumentError, match="write special tokens as text"):
+        FamilyRenderer(tokenizer, "qwen3")
 
 
 def test_the_renderer_is_chosen_by_the_name_of_the_model():

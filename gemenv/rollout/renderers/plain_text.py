@@ -1,7 +1,7 @@
 """Text that is only text: messages without structure, and ids that end or open no turn."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from gemenv.core.message import Message
@@ -18,12 +18,13 @@ class PlainTokenizer:
         reserved_ids: added tokens to treat as special although they are not marked so.
     """
 
-    def __init__(self, tokenizer: Any, reserved_ids: Iterable[int] = ()) -> None:
+    def __init__(self, tokenizer: Any, reserved_ids: Collection[int] = ()) -> None:
         self._tokenizer = tokenizer
-        added: dict[int, Any] = tokenizer.added_tokens_decoder
-        ids = {*reserved_ids, *(id_ for id_, token in added.items() if token.special)}
-        words = [added[id_].content for id_ in ids - {tokenizer.unk_token_id}]
-        words.sort(key=len, reverse=True)  # of two words that begin alike, the longer
+        words = [
+            token.content
+            for id_, token in tokenizer.added_tokens_decoder.items()
+            if token.special or id_ in reserved_ids
+        ]
         pattern = f"({'|'.join(map(re.escape, words))})" if words else "((?!))"
         self.reserved = re.compile(pattern, re.IGNORECASE)  # a tokenizer may fold case
 

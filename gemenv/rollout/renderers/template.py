@@ -90,7 +90,7 @@ class TemplateRenderer:
     ) -> list[int] | None:
         """Continue a conversation; see `Renderer.extend`."""
         roles = tuple(message["role"] for message in new_messages)
-        if finish_reason == "abort" or not self.is_prefix_stable or self._fault(roles):
+        if finish_reason == "abort" or self._fault(roles):
             return None
         past: list[Message] = [*_example("user"), _answer(_ANSWER)]
         ids = self._conversation_ids([*past, *new_messages], after=_ANSWER)
@@ -125,7 +125,7 @@ class TemplateRenderer:
                 tails.add(text.partition(_ANSWER)[2])
         if len(tails) != 1:
             return "what the template writes after an answer depends on what came before"
-        if self._end_of_turn is None or self._ids(tails.pop())[:1] != [self._end_of_turn]:
+        if self._ids(tails.pop())[:1] != [self._end_of_turn]:
             return "what the template writes after an answer begins with no token of its own"
         return None
 
