@@ -16,8 +16,8 @@ class PolicyOptions:
 
     policy: str = "random"
     """human (you), random, constant, oracle, expert, a mixture such as
-    mixture:random=0.7,expert=0.3, model:FOLDER (in Hugging Face's format), or chat:MODEL (on an
-    OpenAI-compatible server)."""
+    mixture:random=0.7,expert=0.3, model:FOLDER (in Hugging Face's format, with a
+    chat template), or chat:MODEL (on an OpenAI-compatible server)."""
     temperature: float = 1.0
     """Of a model's sampling, 0 or more; 0 is greedy."""
     max_new_tokens: int = 512
@@ -60,18 +60,21 @@ async def open_policy(options: PolicyOptions) -> AsyncGenerator[Policy]:
 @asynccontextmanager
 async def _open_model(folder: str, options: PolicyOptions) -> AsyncGenerator[Policy]:
     require_extra("train", "torch", "transformers")  # which no other policy should wait for
+    from transformers.utils.logging import disable_progress_bar
+
     from gemenv.rollout.engine import SamplingParams
     from gemenv.rollout.engines.torch_engine import TorchEngine
     from gemenv.rollout.policies.token_policy import TokenPolicy
-    from gemenv.rollout.renderer import make_renderer
+    from gemenv.rollout.renderers.template import TemplateRenderer
     from gemenv.train.model import load_model
 
+    disable_progress_bar()
     sampling = SamplingParams(
         max_new_tokens=options.max_new_tokens, temperature=options.temperature
     )
     model: Any = load_model(folder)  # transformers is typed in part only
     engine = TorchEngine(model.network.to(options.device))
     try:
-        yield TokenPolicy(engine, make_renderer(model.tokenizer), sampling, name=folder)
+        yield TokenPolicy(engine, TemplateRenderer(model.tokenizer), sampling, name=folder)
     finally:
         await engine.close()

@@ -20,7 +20,8 @@ from typing import Annotated
 import tyro
 from rich import progress as bars
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
+from transformers.utils.logging import disable_progress_bar
 
 from gemenv.cli.arguments import parse
 from gemenv.errors import ArgumentError
@@ -29,9 +30,9 @@ from gemenv.train.config import TrainConfig
 from gemenv.train.config_file import load_config
 from gemenv.train.loop import Progress, TrainResult, train
 
-_TITLES: dict[Phase, str] = {"sft": "warm start", "rl": "reinforcement learning"}
+_TITLES: dict[Phase, str] = {"sft": "warm start", "rl": "reinforcement"}
 _EVALUATED = "eval/success"
-_SHOWN = {"loss": "loss", "rollout/success": "success", _EVALUATED: "held-out success"}
+_SHOWN = {"loss": "loss", "rollout/success": "success", _EVALUATED: "held out"}
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Options:
 def run(argv: Sequence[str]) -> int:
     """Train, with progress, and print a table of what was reached."""
     options = _options(argv)
+    disable_progress_bar()  # of loading and saving: it would write into ours
     display = _Display(Console(stderr=True))
     with display.bars:
         result = train(options.settings, resume=options.resume, on_progress=display.show)
@@ -79,11 +81,11 @@ class _Display:
     def __init__(self, console: Console) -> None:
         self.console = console
         self.bars = bars.Progress(
-            bars.TextColumn("{task.description:<22}"),
-            bars.BarColumn(),
+            bars.TextColumn("{task.description:<13}", table_column=Column(no_wrap=True)),
+            bars.BarColumn(bar_width=12),
             bars.MofNCompleteColumn(),
             bars.TimeRemainingColumn(),
-            bars.TextColumn("{task.fields[latest]}"),
+            bars.TextColumn("{task.fields[latest]}", table_column=Column(no_wrap=True)),
             console=console,
             disable=not console.is_terminal,
         )
@@ -96,7 +98,7 @@ class _Display:
         self.latest |= {
             name: progress.metrics[key] for key, name in _SHOWN.items() if key in progress.metrics
         }
-        latest = "  ".join(f"{name} {value:.3f}" for name, value in self.latest.items())
+        latest = "  ".join(f"{name} {value:.2f}" for name, value in self.latest.items())
         if progress.phase not in self.tasks:
             task = self.bars.add_task(title, total=progress.total, latest="")
             self.tasks[progress.phase] = task
