@@ -9,5 +9,6 @@ register(
     variants={
         "easy": {"low": 1, "high": 10, "max_turns": 4},
         "hard": {"low": 1, "high": 50, "max_turns": 7},
+        "random": {"low": 1, "high": 50, "least_high": 10},
     },
 )

@@ -20,11 +20,12 @@ class Guess:
 
 @dataclass(slots=True)
 class State:
-    """The number, and the range that the hints leave."""
+    """The number, how far the range goes, and what the hints leave of it."""
 
+    top: int
+    low: int
+    high: int
     number: int = hidden()
-    low: int = 0
-    high: int = 0
 
 
 class GuessTheNumber(TurnGame[State]):
@@ -33,8 +34,8 @@ class GuessTheNumber(TurnGame[State]):
     Args:
         low: the least number that may be hidden.
         high: the greatest; at least `low`.
-        max_turns: how many guesses there are; binary search needs log2(high - low + 1), rounded up.
-        is_random: draw `high` anew for each episode, up to the one given, and the limit with it.
+        least_high: draw the greatest number anew for each episode, from this one up to `high`.
+        max_turns: how many guesses there are; by default as many as binary search needs.
         **rules: see `Rules`.
 
     Source: the binary-search game of GEM (arXiv:2510.01051), without its distance reward, which
@@ -42,38 +43,53 @@ class GuessTheNumber(TurnGame[State]):
     """
 
     def __init__(
-        self, *, low: int = 1, high: int = 10, max_turns: int = 4, **rules: Unpack[Rules]
+        self,
+        *,
+        low: int = 1,
+        high: int = 10,
+        least_high: int | None = None,
+        max_turns: int | None = None,
+        **rules: Unpack[Rules],
     ) -> None:
-        if high < low:
+        least = high if least_high is None else least_high
+        if not low <= least <= high:
             raise ArgumentError(
                 problem="There is no number to hide.",
-                expected="low <= high",
-                got=(low, high),
+                expected="low <= least_high <= high",
+                got=(low, least_high, high),
                 fix="swap them",
             )
-        domain = range(low, high + 1)
+        form = ActionForm(Guess, boxed("{number}"), number=range(low, high + 1))
         super().__init__(
-            ActionForm(Guess, boxed("{number}"), number=domain), max_turns=max_turns, **rules
+            form, max_turns=_num_halvings(low, high) if max_turns is None else max_turns, **rules
         )
-        self.low, self.high = low, high
+        self.low, self.least_high, self.high = low, least, high
+        self.is_limit_given = max_turns is not None
 
     def deal(self, rng: Generator) -> State:
         """Hide a number."""
-        return State(int(rng.integers(self.low, self.high + 1)), self.low, self.high)
+        top = int(rng.integers(self.least_high, self.high + 1))
+        return State(number=int(rng.integers(self.low, top + 1)), top=top, low=self.low, high=top)
+
+    def turn_limit(self) -> float:
+        """Return the limit that was given, or what binary search needs in this episode's range."""
+        if self.is_limit_given:
+            return super().turn_limit()
+        return _num_halvings(self.low, self.state.top)
 
     def rules(self) -> str:
         """Tell the range, the limit and how to answer."""
         return (
-            f"Guess the hidden whole number between {self.low} and {self.high} in at most "
-            f"{self.max_turns} guesses. After each guess you are told whether the hidden number is "
-            f"higher or lower. Answer with your guess as {self.actions.usage}."
+            f"Guess the hidden whole number between {self.low} and {self.state.top} in at most "
+            f"{self.turn_limit()} guesses. After each guess you are told whether the hidden number "
+            f"is higher or lower. Answer with your guess as {self.actions.usage}."
         )
 
     def play(self, move: Guess) -> Outcome:
         """Compare the guess with the hidden number."""
         state = self.state
-        if not self.low <= move.number <= self.high:
-            return Outcome.invalid(f"{move.number} is not between {self.low} and {self.high}.")
+        if not self.low <= move.number <= state.top:
+            return Outcome.invalid(f"{move.number} is not between {self.low} and {state.top}.")
         if move.number == state.number:
             return Outcome.won(f"Correct: the hidden number is {move.number}.")
         if move.number < state.number:
@@ -84,7 +100,7 @@ class GuessTheNumber(TurnGame[State]):
 
     def legal(self) -> list[Guess]:
         """Return every number of the range."""
-        return [Guess(number) for number in range(self.low, self.high + 1)]
+        return [Guess(number) for number in range(self.low, self.state.top + 1)]
 
     def oracle(self) -> Guess:
         """Guess the hidden number."""
@@ -93,3 +109,8 @@ class GuessTheNumber(TurnGame[State]):
     def expert(self) -> Guess:
         """Guess the middle of what is left: binary search."""
         return Guess((self.state.low + self.state.high) // 2)
+
+
+def _num_halvings(low: int, high: int) -> int:
+    """Return how many guesses find any number of a range: floor(log2(n)) + 1."""
+    return (high - low + 1).bit_length()
