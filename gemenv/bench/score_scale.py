@@ -15,8 +15,8 @@ import math
 import multiprocessing
 import sys
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
@@ -134,11 +134,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _options(argv)
     try:
         ids = _chosen(options.family, options.ids, again=options.again)
-        num_failed = _measure_all(options.family, ids, options.episodes, options.budget_s)
     except GemenvError as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    return 1 if num_failed else 0
+    path, status = scores_path(options.family), 0
+    for env_id, measurement in _measure_each(ids, options.episodes, options.budget_s):
+        if measurement.failures:
+            status = 1
+            sys.stderr.write("".join(f"{env_id} {line}\n" for line in measurement.failures))
+        else:
+            write_scales(path, {**read_scales(path), env_id: measurement.scale})
+            sys.stdout.write(f"{env_id} {_line(measurement.scale)}\n")
+            sys.stdout.flush()
+    return status
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -169,25 +177,15 @@ def _chosen(family: str, ids: Sequence[str], *, again: bool) -> list[str]:
     return [str(s.id) for s in specs if str(s.id) not in measured]
 
 
-def _measure_all(family: str, ids: Sequence[str], num_episodes: int, budget_s: float) -> int:
-    """Measure ids in two processes; store and report each as it ends; count the failed ones."""
-    path = scores_path(family)
-    num_failed = 0
+def _measure_each(
+    ids: Sequence[str], num_episodes: int, budget_s: float
+) -> Iterator[tuple[str, Measurement]]:
+    """Measure ids in two processes; each comes as it ends."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=2, mp_context=context) as pool:
-        jobs: dict[Future[Measurement], str] = {
-            pool.submit(_measured, env_id, num_episodes, budget_s): env_id for env_id in ids
-        }
+        jobs = {pool.submit(_measured, env_id, num_episodes, budget_s): env_id for env_id in ids}
         for job in as_completed(jobs):
-            env_id, measurement = jobs[job], job.result()
-            if measurement.failures:
-                num_failed += 1
-                sys.stderr.write("".join(f"{env_id} {line}\n" for line in measurement.failures))
-            else:
-                write_scales(path, {**read_scales(path), env_id: measurement.scale})
-                sys.stdout.write(f"{env_id} {_line(measurement.scale)}\n")
-                sys.stdout.flush()
-    return num_failed
+            yield jobs[job], job.result()
 
 
 def _measured(env_id: str, num_episodes: int, budget_s: float) -> Measurement:

@@ -1,18 +1,20 @@
 """An average over episodes, and how far chance may have moved it.
 
-Shapes: S seeds, R resamples.
+Shapes: S seeds, B resamples at a time.
 """
 
 from collections.abc import Sequence
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from gemenv.core.seeding import Stream, make_generator
 from gemenv.errors import ContractError
 
 _NUM_RESAMPLES = 2000  # the ends of the interval then move by about 1 % of its width
 _LEVELS = (0.025, 0.975)
+_BLOCK = 2**20  # draws in memory at a time
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -68,9 +70,15 @@ def estimate_ratio(
     if not num_seeds:
         return None
     rng = make_generator(seed, Stream.CHECK)
-    mean_R = np.empty(_NUM_RESAMPLES)
-    for resample in range(_NUM_RESAMPLES):
-        drawn = rng.integers(num_seeds, size=num_seeds)
-        mean_R[resample] = total[drawn].sum() / count[drawn].sum()
-    low, high = np.quantile(mean_R, _LEVELS)
+    means: list[NDArray[np.float64]] = []
+    for size in _block_sizes(num_seeds):
+        drawn_BS = rng.integers(num_seeds, size=(size, num_seeds))
+        means.append(total[drawn_BS].sum(axis=1) / count[drawn_BS].sum(axis=1))
+    low, high = np.quantile(np.concatenate(means), _LEVELS)
     return Estimate(float(total.sum() / count.sum()), float(low), float(high))
+
+
+def _block_sizes(num_seeds: int) -> list[int]:
+    most = max(1, _BLOCK // num_seeds)
+    whole, rest = divmod(_NUM_RESAMPLES, most)
+    return [most] * whole + ([rest] if rest else [])
