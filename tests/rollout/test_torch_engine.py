@@ -236,6 +236,10 @@ def test_scores_are_the_logprobs_of_each_token_given_those_before():
     )
 
 
+def test_no_tokens_have_no_scores():
+    assert asyncio.run(TorchEngine(llama()).score([])) == []
+
+
 def test_finished_rows_leave_the_batch_and_only_the_last_logits_are_computed():
     model = llama()
     budgets = [1, 1, 2, 5]

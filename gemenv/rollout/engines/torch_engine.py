@@ -108,7 +108,7 @@ class TorchEngine:
                 fix="score a shorter text, or use a model with a longer context",
             )
         with evaluating(self._model):
-            return score_tokens(self._model, token_ids)
+            return score_tokens(self._model, token_ids) if len(token_ids) else []
 
     async def update_weights(self, source: Mapping[str, Tensor], version: int) -> None:
         """Copy a state dict into the model once the running batch has ended.
@@ -167,7 +167,7 @@ class TorchEngine:
                 got="a request after close",
                 fix="make a new engine",
             )
-        if min(token_ids) < 0 or max(token_ids) >= self._vocab_size:
+        if min(token_ids, default=0) < 0 or max(token_ids, default=0) >= self._vocab_size:
             raise ContractError(
                 problem="A token id is not in the model's vocabulary.",
                 expected=f"ids from 0 to {self._vocab_size - 1}",
@@ -176,7 +176,8 @@ class TorchEngine:
             )
 
     def _start_runner(self) -> None:
-        if self._num_pauses == 0 and (self._runner is None or self._runner.done()):
+        is_idle = self._runner is None or self._runner.done()
+        if is_idle and self._num_pauses == 0 and (self._round or self._arrivals):
             self._runner = asyncio.get_running_loop().create_task(self._run())
 
     async def _idle(self) -> None:
