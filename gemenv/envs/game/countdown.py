@@ -38,7 +38,7 @@ class Countdown(TurnGame[State]):
 
     Args:
         num_numbers: how many numbers are given; 3 to 6.
-        max_number: the greatest that they can be; 10 or more.
+        max_number: the greatest that they can be; 10 to 1000.
         max_turns: how many attempts there are.
         is_random: for each episode, draw how many numbers from 4 to `num_numbers`, and their
             greatest from 10 to `max_number`.
