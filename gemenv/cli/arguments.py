@@ -45,9 +45,9 @@ def parse(
         GemenvError: what the options themselves raise for a value outside its domain.
         SystemExit: after `--help`, with status 0.
     """
-    complaint = io.StringIO()
+    help_, complaint = _PlainText(), _PlainText()
     try:
-        with contextlib.redirect_stderr(complaint):
+        with contextlib.redirect_stdout(help_), contextlib.redirect_stderr(complaint):
             return tyro.cli(
                 kind,
                 args=argv,
@@ -59,6 +59,7 @@ def parse(
             )
     except SystemExit as stop:
         if not stop.code:
+            print(help_.getvalue(), end="")
             raise
         for cause in _causes(stop):
             if isinstance(cause, GemenvError):
@@ -88,6 +89,12 @@ def keyword(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except ValueError:
         return name, value  # plain text needs no quotes
+
+
+class _PlainText(io.StringIO):
+    """A stream on which tyro writes the same everywhere: frames of one kind, and no colours."""
+
+    encoding = "utf-8"  # pyright: ignore[reportAssignmentType, reportIncompatibleVariableOverride]
 
 
 _registry = ConstructorRegistry()
@@ -133,13 +140,11 @@ def _unreadable(box: str, command: str, argv: Sequence[str]) -> ArgumentError:
     lines = [line.strip("╭╮╰╯│─ ") for line in box.splitlines()[1:]]
     paragraphs = [list(group) for has_text, group in itertools.groupby(lines, bool) if has_text]
     options = [line for text in paragraphs[1:] for line in text if line.startswith("--")]
-    help_ = f"see `{command} --help`"
-    if box.splitlines()[0].strip("╭╮─ ") != _UNKNOWN:
-        expected, fix = options[0] if options else "all required arguments", help_
-    else:
+    expected, fix = options[0] if options else "all required arguments", f"see `{command} --help`"
+    if box.splitlines()[0].strip("╭╮─ ") == _UNKNOWN:
         expected = f"arguments of `{command}`"
         near = " or ".join(option.split()[0] for option in options)
-        fix = f"did you mean {near}? {help_}" if near else help_
+        fix = f"did you mean {near}? {fix}" if near else fix
     return ArgumentError(
         problem=" ".join(paragraphs[0]), expected=expected, got=" ".join(argv), fix=fix
     )

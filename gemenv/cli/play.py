@@ -10,7 +10,7 @@ Examples:
 
 import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated
@@ -51,7 +51,6 @@ def run(argv: Sequence[str]) -> int:
     options = parse(Options, argv, command="gemenv play", about=__doc__)
     seed = fresh_seed() if options.seed is None else checked_seed(options.seed)
     env = make(options.id, **options.kwargs)
-    print(f"{env.env_id}, seed {seed}\n")
     try:
         if options.player.policy == _HUMAN:
             _play(env, seed)
@@ -62,20 +61,20 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _play(env: Env, seed: int) -> None:
-    observation, _ = env.reset(seed=seed)
-    total = 0.0
-    while True:
+    _print_start(env.env_id, seed)
+    observation, info = env.reset(seed=seed)
+    total, is_over = 0.0, False
+    while not is_over:
         print(text_of(observation))
         try:
             action = _ask(env)
         except (EOFError, KeyboardInterrupt):
             print("\nYou left.")
-            return None
+            return
         observation, reward, terminated, truncated, info = env.step(action)
-        total += reward
-        if terminated or truncated:
-            print(text_of(observation))
-            return _print_end(total, info)
+        total, is_over = total + reward, terminated or truncated
+    print(text_of(observation))
+    _print_end(total, info.get("stop_reason"))
 
 
 def _ask(env: Env) -> str:
@@ -99,6 +98,7 @@ async def _watch(env: Env, options: PolicyOptions, seed: int) -> Trajectory:
 
 
 def _show(episode: Trajectory) -> int:
+    _print_start(episode.env_id, episode.seed)
     for turn in episode.turns:
         for message in turn.messages:
             print(text_of(message["content"]))
@@ -108,9 +108,14 @@ def _show(episode: Trajectory) -> int:
     if not episode.has_return:
         print(f"The episode ended in {episode.outcome}: {episode.error}", file=sys.stderr)
         return 1
-    _print_end(episode.episode_return, episode.turns[-1].info)
+    reason = episode.truncation_reason or episode.turns[-1].info.get("stop_reason")
+    _print_end(episode.episode_return, reason)
     return 0
 
 
-def _print_end(total: float, info: Mapping[str, object]) -> None:
-    print(f"\n{info.get('stop_reason')}, return {total:g}")
+def _print_start(env_id: str, seed: int) -> None:
+    print(f"{env_id}, seed {seed}\n")
+
+
+def _print_end(total: float, reason: str | None) -> None:
+    print(f"\n{reason}, return {total:g}")

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from gemenv.core.seeding import Stream, make_generator
-from gemenv.errors import ContextOverflow, PolicyError
+from gemenv.errors import ArgumentError, ContextOverflow, PolicyError
 from gemenv.rollout.collect import collect, group_starts
 from gemenv.rollout.policies import chat_policy
 from gemenv.rollout.policies.chat_policy import ChatPolicy, ChatServer
@@ -211,6 +211,25 @@ def test_the_address_comes_from_the_environment_where_none_is_given(
     assert ChatServer(model="m").url == "http://here:1/v1/chat/completions"
     monkeypatch.delenv("OPENAI_BASE_URL")
     assert ChatServer(model="m").url == "https://api.openai.com/v1/chat/completions"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"model": ""},
+        {"base_url": "localhost:8000"},
+        {"temperature": -0.1},
+        {"temperature": float("nan")},
+        {"max_tokens": 0},
+        {"timeout_s": 0.0},
+        {"num_retries": -1},
+        {"max_concurrent": 0},
+    ],
+)
+def test_a_value_outside_its_domain_is_refused_by_name(options: dict[str, Any]):
+    (name,) = options
+    with pytest.raises(ArgumentError, match=f"^{name} of the chat server"):
+        ChatServer(**{"model": "m", **options})
 
 
 def test_episodes_over_http_run_together_and_a_refused_one_is_on_record():

@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from gemenv.core.env import Env
 from gemenv.core.message import Message
-from gemenv.errors import ContextOverflow, MissingExtraError, PolicyError
+from gemenv.errors import ArgumentError, ContextOverflow, MissingExtraError, PolicyError
 from gemenv.rollout.policy import Player, Reply
 
 try:
@@ -52,9 +52,12 @@ class ChatServer:
         api_key: by default OPENAI_API_KEY; "" sends none.
         temperature: 0 or more.
         max_tokens: the most tokens of an answer, 1 or more.
-        timeout_s: wall seconds for one request.
-        num_retries: after an overload, a server error or a lost connection.
-        max_concurrent: how many requests are under way at once.
+        timeout_s: wall seconds for one request, above 0.
+        num_retries: after an overload, a server error or a lost connection; 0 or more.
+        max_concurrent: how many requests are under way at once, 1 or more.
+
+    Raises:
+        ArgumentError: if a value is outside its domain.
     """
 
     model: str
@@ -65,6 +68,16 @@ class ChatServer:
     timeout_s: float = 300.0
     num_retries: int = 4
     max_concurrent: int = 128
+
+    def __post_init__(self) -> None:
+        _require(bool(self.model), "model", "a name", self.model)
+        is_address = self.url.startswith(("http://", "https://"))
+        _require(is_address, "base_url", "an address with http:// or https://", self.url)
+        _require(self.temperature >= 0, "temperature", "0 or more", self.temperature)
+        _require(self.max_tokens >= 1, "max_tokens", "1 or more", self.max_tokens)
+        _require(self.timeout_s > 0, "timeout_s", "above 0", self.timeout_s)
+        _require(self.num_retries >= 0, "num_retries", "0 or more", self.num_retries)
+        _require(self.max_concurrent >= 1, "max_concurrent", "1 or more", self.max_concurrent)
 
     @property
     def url(self) -> str:
@@ -168,6 +181,16 @@ class _ChatPlayer:
 
     async def act(self, conversation: Sequence[Message]) -> Reply:
         return await self.policy.complete(conversation, self.rng)
+
+
+def _require(is_valid: bool, name: str, domain: str, value: object) -> None:
+    if not is_valid:
+        raise ArgumentError(
+            problem=f"{name} of the chat server is outside its domain.",
+            expected=domain,
+            got=value,
+            fix=f"pass {name} as {domain}",
+        )
 
 
 def _reply(text: str) -> Reply:
