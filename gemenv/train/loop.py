@@ -153,8 +153,7 @@ async def _make_model(config: TrainConfig) -> LanguageModel:
         episodes = await play(config, _teacher(config), seeds)
         transcripts = [conversation_of(episode) for episode in episodes]
         model = build_model(config.model, transcripts, config.run.seed)
-    model.network.to(config.run.device)  # pyright: ignore[reportArgumentType]
-    return model
+    return model.to(config.run.device)
 
 
 async def _warm_start(run: _Run) -> None:
@@ -264,9 +263,11 @@ async def _evaluation_metrics(run: _Run, version: int) -> dict[str, Any]:
 
 def _scores_of(policy: str, line: Mapping[str, Any]) -> Scores:
     """Read scores back from a line of metrics, where NaN is null."""
-    names = [field.name for field in fields(Scores) if field.name != "policy"]
-    values = {name: line[f"eval/{name}"] for name in names}
-    return Scores(policy=policy, **{k: math.nan if v is None else v for k, v in values.items()})
+    values: dict[str, Any] = {
+        field.name: line.get(f"eval/{field.name}") for field in fields(Scores)
+    }
+    found = {name: math.nan if value is None else value for name, value in values.items()}
+    return Scores(**found | {"policy": policy})  # pyright: ignore[reportArgumentType]
 
 
 async def _held_out(run: _Run, policy: Policy) -> list[Trajectory]:

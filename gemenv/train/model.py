@@ -3,10 +3,11 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 from transformers import (
@@ -19,6 +20,7 @@ from transformers import (
     Qwen3Config,
     Qwen3ForCausalLM,
 )
+from transformers.utils import logging as progress
 
 from gemenv.core.message import Message
 from gemenv.errors import ConfigError
@@ -49,10 +51,17 @@ class LanguageModel:
         encoded: Any = self.tokenizer(text, add_special_tokens=False, split_special_tokens=True)
         return list(encoded["input_ids"])
 
+    def to(self, device: str) -> Self:
+        """Move the network to a device."""
+        network: Any = self.network
+        network.to(device)
+        return self
+
     def save(self, folder: Path) -> None:
         """Write both in Hugging Face's format, so that `load_model` and others can read them."""
-        self.network.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
+        with _undisturbed():
+            self.network.save_pretrained(folder)
+            self.tokenizer.save_pretrained(folder)
 
 
 def load_model(path: str | Path) -> LanguageModel:
@@ -67,8 +76,9 @@ def load_model(path: str | Path) -> LanguageModel:
     if not (folder / "tokenizer_config.json").is_file():
         raise _unusable(folder, "there is no tokenizer in it")
     try:
-        network: Any = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
-        tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        with _undisturbed():
+            network: Any = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+            tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise _unusable(folder, f"{type(error).__name__}: {error}") from error
     if tokenizer.chat_template is None:
@@ -108,12 +118,23 @@ def build_model(
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
     )
-    # transformers draws initial weights from torch's global generator: lend it ours, and put the
-    # global one back untouched.
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed)
+    with _undisturbed():
+        torch.default_generator.manual_seed(seed)  # transformers draws initial weights from it
         network = make_network(settings)
     return LanguageModel(network, tokenizer)
+
+
+@contextmanager
+def _undisturbed() -> Generator[None]:
+    """Put torch's global generator back at the end, and keep transformers from drawing bars."""
+    had_bars = progress.is_progress_bar_enabled()
+    progress.disable_progress_bar()
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        if had_bars:
+            progress.enable_progress_bar()
 
 
 def _unusable(folder: Path, reason: str) -> ConfigError:

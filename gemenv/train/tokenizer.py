@@ -25,7 +25,7 @@ def train_tokenizer(
     r"""Learn byte-pair merges that may cross spaces, so that a frequent phrase is one token.
 
     Every text can be encoded, since all 256 bytes are tokens. Numbers are never merged with what
-    stands around them, and line ends stand alone.
+    stands around them, and neither are two lines.
 
     Args:
         transcripts: conversations such as the model will read and write.
@@ -47,7 +47,8 @@ def train_tokenizer(
     tokenizer: Any = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(Regex(r"\d+|\n"), "isolated"),
+            pre_tokenizers.Split(Regex(r"\d+"), "isolated"),
+            pre_tokenizers.Split("\n", "merged_with_previous"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
