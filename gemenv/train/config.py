@@ -146,15 +146,7 @@ class SftConfig:
     def __post_init__(self) -> None:
         _require_at_least("sft", self, steps=0, episodes=1, batch=1, observation_weight=0)
         if isinstance(self.policy, str):
-            try:
-                named_policy(self.policy)
-            except ArgumentError as error:
-                raise ConfigError(
-                    problem="The setting 'sft.policy' is outside its domain.",
-                    expected=error.expected,
-                    got=self.policy,
-                    fix=error.fix,
-                ) from error
+            _require_policy("sft.policy", self.policy)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +215,7 @@ class EvaluationConfig:
         is_valid = self.temperature is None or 0 <= self.temperature < math.inf
         require_setting(is_valid, "evaluation.temperature", "0 or more", self.temperature)
         for name in self.references:
-            named_policy(name)
+            _require_policy("evaluation.references", name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,6 +291,18 @@ def _require_at_least(section: str, config: object, **least: float) -> None:
         value = getattr(config, name)
         is_valid = bound <= value < math.inf
         require_setting(is_valid, f"{section}.{name}", f"a number of {bound} or more", value)
+
+
+def _require_policy(setting: str, name: str) -> None:
+    try:
+        named_policy(name)
+    except ArgumentError as error:
+        raise ConfigError(
+            problem=f"The setting {setting!r} is outside its domain.",
+            expected=error.expected,
+            got=name,
+            fix=error.fix,
+        ) from error
 
 
 def _require_above_zero(section: str, config: object, *names: str) -> None:

@@ -9,6 +9,7 @@ import tomllib
 import typing
 from collections.abc import Mapping
 from pathlib import Path
+from types import UnionType
 from typing import Any, TypeVar
 
 import msgspec
@@ -115,9 +116,9 @@ def _section(kind: type[SectionT], values: Any, prefix: str) -> SectionT:
 
 
 def _value(kind: Any, value: Any, name: str) -> Any:
-    alternatives = typing.get_args(kind)
-    if str in alternatives:  # a file can only name what a Python configuration may pass
-        kind = str | None if type(None) in alternatives else str
+    if isinstance(kind, UnionType) and str in typing.get_args(kind):
+        # a file can only name what a Python configuration may pass
+        kind = str | None if type(None) in typing.get_args(kind) else str
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -165,7 +166,7 @@ def _unreadable(path: Path, reason: str) -> ConfigError:
 
 
 def _unknown_key(name: str, key: str, known: list[str]) -> ConfigError:
-    near = difflib.get_close_matches(key, known, n=1)
+    near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
     return ConfigError(
         problem=f"There is no setting {name!r}.",
         expected=f"one of {', '.join(known)}",
