@@ -38,7 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(words)
+        status = _run(words)
+        sys.stdout.flush()  # here, where a reader that went away is expected
+        return status
     except GemenvError as error:
         print(error, file=sys.stderr)
         return 1 if isinstance(error, _WORK_FAILED) else 2

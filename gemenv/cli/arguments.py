@@ -139,7 +139,7 @@ def _unreadable(box: str, command: str, argv: Sequence[str]) -> ArgumentError:
     """Put tyro's framed message into four lines: paragraphs between rules, the first says what."""
     lines = [line.strip("╭╮╰╯│─ ") for line in box.splitlines()[1:]]
     paragraphs = [list(group) for has_text, group in itertools.groupby(lines, bool) if has_text]
-    options = [line for text in paragraphs[1:] for line in text if line.startswith("--")]
+    options = [line for text in paragraphs[1:-1] for line in text if line.startswith("--")]
     expected, fix = options[0] if options else "all required arguments", f"see `{command} --help`"
     if box.splitlines()[0].strip("╭╮─ ") == _UNKNOWN:
         expected = f"arguments of `{command}`"

@@ -1,4 +1,5 @@
 import importlib.util
+import os
 import signal
 import subprocess
 import sys
@@ -120,18 +121,24 @@ def test_listing_loads_nothing_heavy():
     assert not {"torch", "transformers", "tokenizers", "aiohttp"} & loaded
 
 
-def test_a_reader_that_goes_away_is_no_traceback():
-    lister = subprocess.Popen(
-        [sys.executable, "-c", "import time; time.sleep(0.3)\n"
-         "from gemenv.cli.app import main; raise SystemExit(main(['list']))"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert lister.stdout is not None
-    assert lister.stderr is not None
-    lister.stdout.close()
-    assert "Traceback" not in lister.stderr.read()
-    lister.stderr.close()
-    lister.wait(timeout=60)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_goes_away_is_no_traceback(unbuffered: str):
+    code = (
+        "import time; time.sleep(0.3)\n"
+        "from gemenv.cli.app import main\n"
+        "raise SystemExit(main(['list', 'game']))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        text=True,
+    ) as lister:
+        assert lister.stdout is not None
+        assert lister.stderr is not None
+        lister.stdout.close()
+        assert lister.stderr.read() == ""
 
 
 def test_ctrl_c_ends_an_evaluation_without_a_traceback():

@@ -94,7 +94,7 @@ def test_a_function_sees_the_conversation_and_the_generator():
 
 
 def test_a_mixture_answers_by_weight():
-    policy = MixturePolicy({says("a"): 3.0, says("b"): 1.0})
+    policy = MixturePolicy({says("a"): 6.0, says("b"): 2.0})
     tally = Tally(answers(policy, 4000))
     assert 0.72 < tally["a"] / 4000 < 0.78
 

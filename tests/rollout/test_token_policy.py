@@ -1,5 +1,6 @@
 """What the engine saw and sampled is what the trajectory holds, token for token."""
 
+import asyncio
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -8,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gemenv import ActionForm, Env, Info, Observation, Step, action_set, boxed
+from gemenv import ActionForm, Env, Info, Message, Observation, Step, action_set, boxed
+from gemenv.core.seeding import Stream, make_generator
 from gemenv.errors import ContextOverflow, PolicyError
 from gemenv.rollout.engine import FinishReason, GenerateRequest, GenerateResult, SamplingParams
 from gemenv.rollout.policies.token_policy import TokenPolicy
@@ -54,6 +56,10 @@ class ScriptedEngine:
             finish_reason=self.finish_reason,
             version=self.version,
         )
+
+
+def user(content: str) -> Message:
+    return Message(role="user", content=content)
 
 
 @cache
@@ -122,6 +128,24 @@ def test_a_conversation_that_extends_is_one_segment():
     assert len(episode.segments) == 1
     assert episode.num_sampled_tokens == 7
     assert_tokens_are_those_of_the_engine(episode, engine)
+
+
+def test_a_conversation_that_was_rewritten_starts_anew():
+    engine = ScriptedEngine([[300], [301], [302]], "length")
+    policy = TokenPolicy(engine, renderer(CHATML)[0], SamplingParams(max_new_tokens=8))
+    player = policy.start(Told(["a"]), make_generator(0, Stream.POLICY))
+
+    async def ask() -> list[bool]:
+        first = await player.act([user("a")])
+        said = Message(role="assistant", content=first.text)
+        conversations = [[user("a"), said, user("b")], [user("summary"), said, user("c")]]
+        replies = [first, *[await player.act(conversation) for conversation in conversations]]
+        return [reply.tokens.extends for reply in replies if reply.tokens]
+
+    assert asyncio.run(ask()) == [False, True, False]
+    anew = renderer(CHATML)[0].start([user("summary")])
+    end_of_turn = anew.index(renderer(CHATML)[2])
+    assert list(engine.requests[2].prompt_ids)[:end_of_turn] == anew[:end_of_turn]
 
 
 def test_the_renderers_stop_tokens_are_added_to_the_engines():
