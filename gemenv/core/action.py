@@ -246,7 +246,9 @@ class ActionSet:
     def pattern(self) -> str:
         """The regular expression of every well-formed action, for constrained decoding.
 
-        Every text that `format` makes matches it in full, and every match parses.
+        Every match parses. Every text that `format` makes matches it in full, but for two kinds of
+        free text: with braces four deep in a box, and with a `<` before the tag's first letter, a
+        `/` or the end in a tag.
         """
         return "|".join(f"(?:{form.pattern})" for form in self.forms)
 
@@ -277,7 +279,7 @@ class ActionSet:
     def _read_call(self, body: str) -> Any:
         try:
             call = msgspec.json.decode(body.encode("utf-8", "surrogatepass"), type=_Call)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise _unreadable(f"The tool call is malformed: {error}.", self.usage, body) from None
         return self.from_call(call.name, call.arguments)
 
@@ -314,9 +316,9 @@ def _read_field(field: Field, text: str) -> Any:
     assert field.read is not None, "the form's template was checked when it was declared"
     try:
         return field.read(text)
-    except ValueError:  # Python refuses integers of more than 4300 digits
+    except ValueError:  # an integer of more than 4300 digits, or a float near infinity
         raise _unreadable(
-            f"The {field.name} has too many digits ({len(text)}).", "fewer digits", text
+            f"The {field.name} is too large ({len(text)} characters).", "a smaller number", text
         ) from None
 
 

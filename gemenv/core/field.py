@@ -12,8 +12,11 @@ from numpy.random import Generator
 from gemenv.errors import ArgumentError
 
 _INTEGER = r"-?(?:0|[1-9][0-9]*)"
-_FLOAT = _INTEGER + r"(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
-_JSON_STRING = r'"(?:[^"\\\x00-\x1f<]|\\(?:["\\bfnrt]|u[0-9a-f]{4}))*"'
+_FLOAT_BOUND = 1e308  # exclusive: what the next pattern matches is below it, and never infinite
+_EXPONENT = r"e(?:-[0-9]{2,3}|\+(?:[0-9]{2}|[12][0-9]{2}|30[0-7]))"
+_FLOAT = rf"-?(?:(?:0|[1-9][0-9]{{0,15}})(?:\.[0-9]+)?|[1-9](?:\.[0-9]+)?{_EXPONENT})"
+_ESCAPE = r'\\(?:["\\bfnrt]|u(?:[0-9a-cef][0-9a-f]{3}|d[0-7][0-9a-f]{2}))'  # but no surrogate
+_JSON_STRING = rf'"(?:[^"\\\x00-\x1f<]|{_ESCAPE})*"'
 _MAX_ALTERNATIVES = 256  # a larger domain is written by its type's pattern
 _UNBOUNDED = (-100, 100)  # what an integer without bounds is sampled from
 
@@ -90,7 +93,9 @@ def _by_type(name: str, kind: types.Type) -> Field:
             return Field(name, "[+-]?[0-9]+", _INTEGER, _INTEGER, int, _int_sampler(kind))
         case types.FloatType():
             accepted = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-            return Field(name, accepted, _FLOAT, _FLOAT, float, lambda rng: float(rng.normal()))
+            return Field(
+                name, accepted, _FLOAT, _FLOAT, _read_float, lambda rng: float(rng.normal())
+            )
         case types.BoolType():
             pattern = "(?:true|false)"
             return Field(
@@ -107,6 +112,13 @@ def _by_type(name: str, kind: types.Type) -> Field:
             return _string(name, kind)
         case _:
             return Field(name, None, None, json_pattern(kind), None, None)
+
+
+def _read_float(text: str) -> float:
+    value = float(text)
+    if abs(value) >= _FLOAT_BOUND:
+        raise ValueError(f"{text} is too large")
+    return value
 
 
 def _int_sampler(kind: types.IntType) -> Callable[[Generator], int]:

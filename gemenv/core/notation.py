@@ -129,8 +129,8 @@ class Fenced(Frame):
     language: str
     strips = False
     word = r"[^\s`]+"
-    _line = r"(?:[^`\n][^\n]*|`[^`\n][^\n]*|``[^`\n][^\n]*|`{0,2})"
-    free_text = rf"{_line}(?:\n{_line})*"
+    _solid = r"(?:[^`\n][^\n]*|`[^`\n][^\n]*|``[^`\n][^\n]*|`{1,2})"  # a line that is not empty
+    free_text = rf"(?:{_solid}(?:\n{_solid}?)*|(?:\n{_solid}?)+)"
 
     @property
     def opening(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
