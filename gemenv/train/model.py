@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import torch
+from safetensors import SafetensorError
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -77,10 +78,15 @@ def load_model(path: str | Path) -> LanguageModel:
         raise _unusable(folder, "there is no tokenizer in it")
     try:
         with _undisturbed():
-            network: Any = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                folder, local_files_only=True, output_loading_info=True
+            )
             tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise _unusable(folder, f"{type(error).__name__}: {error}") from error
+    network, found = loaded
+    if found["missing_keys"]:  # transformers would go on with random ones
+        raise _unusable(folder, f"weights are missing: {sorted(found['missing_keys'])[:3]}")
     if tokenizer.chat_template is None:
         raise _unusable(folder, "its tokenizer has no chat template")
     return LanguageModel(network, tokenizer)
