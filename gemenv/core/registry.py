@@ -89,22 +89,29 @@ def register(
         summary: one line for lists.
 
     Raises:
-        RegistrationError: if the id is malformed, or registered already.
+        RegistrationError: if the id is malformed or taken, or the default is none of the variants.
 
     For example, `register("mine:Echo-v0", "my_package.echo:Echo", summary="Say it again.")` makes
     `make("mine:Echo")` work, and `gymnasium.make("my_package:mine/Echo-v0")` too.
     """
     base = EnvId.parse(id)
-    common = dict(kwargs or {})
-    for variant, own in (variants or {"": {}}).items():
-        is_default = variant == (default_variant or next(iter(variants or {"": {}})))
+    known = variants or {"": {}}
+    default = next(iter(known)) if default_variant is None else default_variant
+    if default not in known:
+        raise RegistrationError(
+            problem=f"{id} has no variant {default!r}.",
+            expected=f"one of {', '.join(map(repr, known))} as the default",
+            got=default,
+            fix="name one of its variants, or leave default_variant out for the first",
+        )
+    for variant, own in known.items():
         _add(
             EnvSpec(
                 id=base._replace(variant=variant),
                 entry_point=entry_point,
-                kwargs={**common, **own},
+                kwargs={**(kwargs or {}), **own},
                 summary=summary,
-                is_default=is_default,
+                is_default=variant == default,
             )
         )
 
