@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin
@@ -48,7 +49,7 @@ def parse(
     help_, complaint = _PlainText(), _PlainText()
     try:
         with contextlib.redirect_stdout(help_), contextlib.redirect_stderr(complaint):
-            return tyro.cli(
+            options = tyro.cli(
                 kind,
                 args=argv,
                 prog=command,
@@ -65,6 +66,8 @@ def parse(
             if isinstance(cause, GemenvError):
                 raise cause from None
         raise _unreadable(complaint.getvalue(), command, argv) from None
+    print(complaint.getvalue(), end="", file=sys.stderr)  # a warning, perhaps
+    return options
 
 
 def keyword(text: str) -> tuple[str, Any]:

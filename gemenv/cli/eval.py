@@ -11,6 +11,7 @@ Examples:
 """
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,14 +62,22 @@ class Options:
     """Replace files that exist."""
 
     def __post_init__(self) -> None:
-        for name, least in (("episodes", 1), ("max_concurrent", 1)):
-            if getattr(self, name) < least:
+        for name in ("episodes", "max_concurrent", "deadline_s"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
                 raise ArgumentError(
                     problem=f"--{name.replace('_', '-')} is too small.",
-                    expected=f"a whole number of {least} or more",
-                    got=getattr(self, name),
+                    expected="a number above 0",
+                    got=value,
                     fix="leave it out for the default",
                 )
+        if self.player.policy == "human":
+            raise ArgumentError(
+                problem="A person cannot be evaluated: episodes run side by side.",
+                expected="another policy",
+                got="human",
+                fix=f"play it yourself: gemenv play {self.id}",
+            )
         checked_seed(self.seed)
         checked_seed(self.policy_seed)
 
@@ -81,7 +90,7 @@ def run(argv: Sequence[str]) -> int:
             check_output(path, overwrite=options.overwrite)
     evaluation, episodes = asyncio.run(_evaluate(options))
     if options.json is not None:
-        write_output(options.json, msgspec.json.format(msgspec.json.encode(evaluation)) + b"\n")
+        write_output(options.json, _json(evaluation))
     if options.save_trajectories is not None:
         lines = [record.encode(episode) + b"\n" for episode in episodes]
         write_output(options.save_trajectories, b"".join(lines))
@@ -105,6 +114,11 @@ async def _evaluate(options: Options) -> tuple[Evaluation, list[Trajectory]]:
                 deadline_s=options.deadline_s,
                 on_episode=lambda _: progress.advance(bar),
             )
+
+
+def _json(evaluation: Evaluation) -> bytes:
+    """Write it for people and programs; ASCII, so that any text of an error can be held."""
+    return json.dumps(msgspec.to_builtins(evaluation), indent=2).encode() + b"\n"
 
 
 def _print(evaluation: Evaluation) -> None:

@@ -1,6 +1,7 @@
 """Play an environment in the terminal, or watch a policy play it.
 
-Type an action as the rules say, or only what stands inside its frame. Ctrl-D or Ctrl-C leaves.
+Without --policy you play: type an action as the rules say, or only what stands inside its frame.
+Ctrl-D or Ctrl-C leaves.
 
 Examples:
     gemenv play game:GuessTheNumber

@@ -15,7 +15,7 @@ class PolicyOptions:
     """Who plays, and how it samples."""
 
     policy: str = "random"
-    """human (you), random, constant, oracle, expert, a mixture such as
+    """random, constant, oracle, expert, a mixture such as
     mixture:random=0.7,expert=0.3, model:FOLDER (in Hugging Face's format, with a
     chat template), or chat:MODEL (on an OpenAI-compatible server)."""
     temperature: float = 1.0
