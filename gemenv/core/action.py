@@ -49,19 +49,38 @@ class ActionForm:
         ArgumentError: if the template and the fields do not fit together.
     """
 
-    __slots__ = ("_key", "action_type", "fields", "info", "name", "notation", "template")
+    __slots__ = (
+        "_free_fields",
+        "_key",
+        "action_type",
+        "fields",
+        "info",
+        "name",
+        "notation",
+        "template",
+    )
 
     def __init__(self, action_type: type[Any], notation: Notation, **domains: Domain) -> None:
         self.action_type = action_type
         self.notation = notation
         self.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", action_type.__name__).lower()
+        domains = {name: _hashable(domain) for name, domain in domains.items()}
         self._key = (action_type, notation, tuple(sorted(domains.items())))
         self.info = types.type_info(action_type)
         assert isinstance(self.info, types.DataclassType), "an action type is a dataclass"
         self.fields = {f.name: describe_field(f, domains.get(f.name)) for f in self.info.fields}
         self.template = notation.template or " ".join(f"{{{name}}}" for name in self.fields)
+        if unknown := domains.keys() - self.fields.keys():
+            raise ArgumentError(
+                problem=f"{action_type.__name__} has no field {sorted(unknown)[0]!r}.",
+                expected=f"domains for any of {', '.join(self.fields)}",
+                got=sorted(unknown),
+                fix="mend the name of the domain",
+            )
+        self._free_fields: dict[str, re.Pattern[str]] = {}
         if not notation.is_json:
             self._check_template()
+            self._free_fields = self._find_free_fields()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ActionForm) and other._key == self._key
@@ -98,6 +117,12 @@ class ActionForm:
             body = self.template.format(**{n: write_value(v) for n, v in values.items()})
         return self.notation.frame.around(body)
 
+    def can_hold(self, action: Any) -> bool:
+        """Tell whether the notation can hold the action's free text, as `pattern` says it does."""
+        return all(
+            re.fullmatch(free, getattr(action, name)) for name, free in self._free_fields.items()
+        )
+
     @property
     def pattern(self) -> str:
         """The regular expression of every text that `write` makes."""
@@ -120,19 +145,32 @@ class ActionForm:
             field = self.fields[name]
             is_last = name == parts[-2] and not after
             known = field.accepted if accepting else field.canonical
-            value = known or self._free_pattern(accepting=accepting, is_last=is_last)
+            value = known or self._free_pattern(after, accepting=accepting, is_last=is_last)
             pieces += [f"(?P<{name}>{value})" if accepting else value, literal(after)]
         return "".join(pieces)
 
-    def _free_pattern(self, *, accepting: bool, is_last: bool) -> str:
-        if accepting:
-            return ".+" if is_last else r"\S+"
-        return self.notation.frame.free_text if is_last else self.notation.frame.word
+    def _free_pattern(self, after: str, *, accepting: bool, is_last: bool) -> str:
+        """Return the pattern of a text; a word ends where the literal after it begins."""
+        if is_last:
+            return ".+" if accepting else self.notation.frame.free_text
+        word = r"[^\s]+" if accepting else self.notation.frame.word
+        return word.replace("[^", f"[^{re.escape(after[:1])}", 1) if after.strip() else word
+
+    def _find_free_fields(self) -> dict[str, re.Pattern[str]]:
+        parts = _MARK.split(self.template)
+        return {
+            name: re.compile(
+                self._free_pattern(after, accepting=False, is_last=name == parts[-2] and not after)
+            )
+            for name, after in zip(parts[1::2], parts[2::2], strict=True)
+            if self.fields[name].accepted is None
+        }
 
     def _check_template(self) -> None:
         marks = _MARK.findall(self.template)
         textual = all(field.read for field in self.fields.values())
-        if sorted(marks) != sorted(self.fields) or not textual:
+        has_brace = not {"{", "}"}.isdisjoint(_MARK.sub("", self.template))
+        if sorted(marks) != sorted(self.fields) or not textual or has_brace:
             raise ArgumentError(
                 problem=f"The template of {self.action_type.__name__} does not fit its fields.",
                 expected=f"each of {sorted(self.fields)} once, as int, float, bool, str or Literal",
@@ -157,6 +195,15 @@ class ActionSet:
         self._by_type = {form.action_type: form for form in forms}
         self._by_name = {form.name: form for form in forms}
         self._readers: dict[Frame, list[tuple[ActionForm, re.Pattern[str]]]] = {}
+        frames = {form.notation.frame for form in forms if form.notation.is_json}
+        is_mixed = any(f.notation.frame in frames and not f.notation.is_json for f in forms)
+        if not forms or len(self._by_name) < len(forms) or is_mixed:
+            raise ArgumentError(
+                problem="These forms cannot be told apart.",
+                expected="one or more, each of its own type and name; JSON in frames of its own",
+                got=[f"{form.name}: {form.usage}" for form in forms],
+                fix="leave one out, or give it another frame",
+            )
         for form in forms:
             reader = re.compile("") if form.notation.is_json else form.reader()
             self._readers.setdefault(form.notation.frame, []).append((form, reader))
@@ -212,7 +259,7 @@ class ActionSet:
         form = self._by_type.get(type(action))
         text = form.write(action) if form else ""
         try:
-            if form and self.parse(text) == action:
+            if form and form.can_hold(action) and self.parse(text) == action:
                 return text
         except ActionError:
             pass  # reported below, with the action itself
@@ -236,6 +283,9 @@ class ActionSet:
                 self.usage,
                 name,
             )
+        if unknown := arguments.keys() - form.fields.keys():
+            problem = f"{form.name} takes no {', '.join(sorted(map(repr, unknown)))}."
+            raise _unreadable(problem, form.usage, arguments)
         return _converted(form, arguments)
 
     def tools(self) -> list[dict[str, Any]]:
@@ -246,9 +296,9 @@ class ActionSet:
     def pattern(self) -> str:
         """The regular expression of every well-formed action, for constrained decoding.
 
-        Every match parses. Every text that `format` makes matches it in full, but for two kinds of
-        free text: with braces four deep in a box, and with a `<` before the tag's first letter, a
-        `/` or the end in a tag.
+        Every text that `format` makes of values within the domains matches it in full. Every match
+        is read back, unless a bound of `msgspec.Meta` (of more than 256 values, or of a length)
+        refuses the value.
         """
         return "|".join(f"(?:{form.pattern})" for form in self.forms)
 
@@ -298,9 +348,21 @@ def action_set(*forms: ActionForm) -> ActionSet:
     return ActionSet(forms)
 
 
+def _hashable(domain: Domain) -> Domain:
+    values = domain if isinstance(domain, range) else tuple(domain)
+    if not values:
+        raise ArgumentError(
+            problem="A domain has no values.",
+            expected="at least one value to draw",
+            got=domain,
+            fix="leave the domain out, or give it values",
+        )
+    return values
+
+
 def _tolerant(literal: str) -> str:
     words = re.split(r"\s+", literal)
-    return "(?i:" + r"\s+".join(map(re.escape, words)) + ")" if literal else ""
+    return "(?ai:" + r"\s+".join(map(re.escape, words)) + ")" if literal else ""
 
 
 def _exact(literal: str) -> str:

@@ -49,8 +49,9 @@ def describe_field(info: types.Field, domain: Domain | None) -> Field:
     """Describe a dataclass field from its type and, where one is given, its domain."""
     kind = _unwrapped(info.type)
     field = _by_type(info.name, kind)
-    if isinstance(kind, types.IntType) and kind.ge is not None and kind.le is not None:
-        domain = domain or range(kind.ge, kind.le + 1)
+    if domain is None and isinstance(kind, types.IntType):
+        low, high = _bounds(kind)
+        domain = range(low, high + 1) if low is not None and high is not None else None
     if domain is None:
         return field
     canonical, as_json = field.canonical, field.json
@@ -100,7 +101,7 @@ def _by_type(name: str, kind: types.Type) -> Field:
             pattern = "(?:true|false)"
             return Field(
                 name,
-                f"(?i:{pattern})",
+                f"(?ai:{pattern})",
                 pattern,
                 pattern,
                 lambda text: text.lower() == "true",
@@ -122,18 +123,35 @@ def _read_float(text: str) -> float:
 
 
 def _int_sampler(kind: types.IntType) -> Callable[[Generator], int]:
-    low = kind.ge if kind.ge is not None else _UNBOUNDED[0]
-    high = kind.le if kind.le is not None else max(low, _UNBOUNDED[1])
-    return lambda rng: int(rng.integers(low, high + 1))
+    low, high = _bounds(kind)
+    span = _UNBOUNDED[1] - _UNBOUNDED[0]
+    if low is None:
+        low = _UNBOUNDED[0] if high is None else min(high, _UNBOUNDED[1]) - span
+    top = low + span if high is None else high
+    return lambda rng: int(rng.integers(low, top + 1))
+
+
+def _bounds(kind: types.IntType) -> tuple[int | None, int | None]:
+    """Return the least and the greatest allowed value, None where there is no bound."""
+    low = kind.ge if kind.gt is None else kind.gt + 1
+    high = kind.le if kind.lt is None else kind.lt - 1
+    return low, high
 
 
 def _choice(name: str, values: tuple[Any, ...]) -> Field:
     ordered = sorted(values, key=str)
     by_text = {write_value(value).lower(): value for value in ordered}
     pattern = _alternatives(map(write_value, ordered))
+    if len(by_text) < len(ordered):
+        raise ArgumentError(
+            problem=f"The choices of {name} differ in case only.",
+            expected="choices that are told apart in lower case",
+            got=values,
+            fix="rename one of them",
+        )
     return Field(
         name,
-        f"(?i:{pattern})",
+        f"(?ai:{pattern})",  # in ASCII only: other letters fold to more than one
         pattern,
         _alternatives(map(write_json, ordered)),
         lambda text: by_text[text.lower()],

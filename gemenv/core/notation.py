@@ -41,13 +41,21 @@ class Frame(ABC):
         """Put the frame around a body; `escape` makes the frame itself a regular expression."""
 
 
+def _braced(levels: int) -> str:
+    """Return the pattern of balanced braces; a regular expression cannot count deeper."""
+    group = r"\{[^{}]*\}"
+    for _ in range(levels - 1):
+        group = rf"\{{(?:[^{{}}]|{group})*\}}"
+    return group
+
+
 @dataclass(frozen=True)
 class Boxed(Frame):
     r"""`\boxed{...}`, as in mathematics; braces inside must balance."""
 
     opening = "\\boxed{"
     word = r"[^\s{}]+"
-    _group = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"  # three levels: it cannot count
+    _group = _braced(levels=5)
     free_text = rf"(?:[^\s{{}}]|{_group})(?:(?:[^{{}}]|{_group})*(?:[^\s{{}}]|{_group}))?"
     _plain = re.compile(r"([^{}]*)\}")
 

@@ -1,7 +1,9 @@
 """What each notation holds, what it refuses, and in which words."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -82,15 +84,17 @@ def test_a_number_near_infinity_is_too_large() -> None:
 
 
 def test_braces_in_a_box_balance_and_need_not_be_shallow() -> None:
-    for text in ("f{x}", "{{{{a}}}}", "{a}{b}"):
+    for text in ("f{x}", "{{{{{a}}}}}", "{a}{b}"):
         assert _SAY_BOXED.parse(_SAY_BOXED.format(Say(text))) == Say(text)
     assert _SAY_BOXED.parse(r"\boxed{\frac{1}{2}} and \boxed{open {") == Say(r"\frac{1}{2}")
     assert _SAY_BOXED.parse(r"\boxed{\boxed{7}}") == Say("7")
 
 
 def test_less_than_signs_in_a_tag_are_text() -> None:
-    for text in ("a < b", "x<say", "</sa", "<"):
+    for text in ("a < b", "x<y", "<b>"):
         assert _SAY_TAGGED.parse(_SAY_TAGGED.format(Say(text))) == Say(text)
+    for text in ("x<say", "</sa", "<"):  # read, but no pattern of moderate size tells them apart
+        assert _SAY_TAGGED.parse(f"<say>{text}</say>") == Say(text)
     assert _SAY_TAGGED.parse("<say>one</say> <say>two") == Say("one")
     assert _SAY_TAGGED.parse("<say>one <say>two</say>") == Say("two")
 
@@ -108,6 +112,8 @@ def test_a_program_keeps_its_lines_and_white_space() -> None:
         (_SAY_BOXED, Say("}")),
         (_SAY_BOXED, Say(" padded")),
         (_SAY_BOXED, Say("")),
+        (_SAY_BOXED, Say("{{{{{{a}}}}}}")),
+        (_SAY_TAGGED, Say("x<say")),
         (_SAY_TAGGED, Say("</say>")),
         (_PROGRAM, Say("a\n```\nb")),
         (_CALL, Say("a lone \ud800")),
@@ -210,3 +216,51 @@ def test_a_field_with_nothing_to_draw_from_asks_for_a_domain(action_type) -> Non
     actions = action_set(ActionForm(action_type, json_call()))
     with pytest.raises(ArgumentError, match="has nothing to be drawn from"):
         actions.sample(np.random.default_rng(0))
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Turn."""
+
+    way: Literal["left", "right"]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two words."""
+
+    first: str
+    second: str
+
+
+def test_choices_fold_ascii_case_only() -> None:
+    actions = action_set(ActionForm(Turn, boxed("{way}")))
+    assert actions.parse(r"\boxed{LEFT}") == Turn("left")
+    assert "is not of the form" in _problem(actions, "\\boxed{r\u0131ght}")
+
+
+def test_a_word_ends_where_the_literal_after_it_begins() -> None:
+    actions = action_set(ActionForm(Pair, boxed("{first},{second}")))
+    assert actions.parse(r"\boxed{a,b,c}") == Pair("a", "b,c")
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda: ActionForm(Turn, boxed("{way}"), wya=("left",)),
+        lambda: ActionForm(Turn, boxed("{way}"), way=()),
+        lambda: ActionForm(Turn, boxed("{way} {")),
+        lambda: action_set(ActionForm(Turn, boxed("{way}")), ActionForm(Turn, boxed("go {way}"))),
+        lambda: action_set(ActionForm(Turn, json_call("x")), ActionForm(Say, tag("x"))),
+        lambda: action_set(),
+    ],
+)
+def test_a_declaration_that_cannot_work_is_refused(declare: Callable[[], object]) -> None:
+    with pytest.raises(ArgumentError):
+        declare()
+
+
+def test_a_tool_call_with_an_unknown_argument_is_refused() -> None:
+    actions = action_set(ActionForm(Turn, json_call()))
+    with pytest.raises(ActionError, match="takes no 'speed'"):
+        actions.from_call("turn", {"way": "left", "speed": 3})
