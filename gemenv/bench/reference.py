@@ -18,7 +18,7 @@ from gemenv.core.env_id import EnvId
 from gemenv.core.plugins import entry_points_by_family
 from gemenv.errors import ArgumentError, CorruptFileError
 
-REFERENCES = ("random", "constant", "oracle", "expert")
+REFERENCES = ("random", "constant", "expert", "oracle")
 """The reference policies, by name."""
 
 _FILE = "scores.json"
@@ -47,14 +47,14 @@ class ScoreScale(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         random: a random well-formed action each turn: 0 on the scale.
         constant: one random action, repeated.
-        oracle: the best action, knowing the hidden state: 1 on the scale.
         expert: the best known action from what the player has seen.
+        oracle: the best action, knowing the hidden state: 1 on the scale.
     """
 
     random: Reference | None = None
     constant: Reference | None = None
-    oracle: Reference | None = None
     expert: Reference | None = None
+    oracle: Reference | None = None
 
     @property
     def references(self) -> dict[str, Reference]:

@@ -1,4 +1,4 @@
-"""Measure the score scale of a family's environments: what random, constant, oracle, expert reach.
+"""Measure the score scales of a family: what random, constant, expert and oracle reach.
 
     python -m gemenv.bench.score_scale game
     python -m gemenv.bench.score_scale game --ids game:GuessTheNumber-v0-easy --again
@@ -66,16 +66,18 @@ async def measure_scale(
         make_env: makes it.
         seeds: one episode of each policy for each of them.
         names: which reference policies; those that the environment does not have are left out.
-        budget_s: wall seconds, shared evenly by the policies; a policy whose share is used up
-            plays no further batch of 50 seeds.
+        budget_s: wall seconds. The policies share them evenly, and what one leaves over goes to
+            those after it, the oracle last. A share that is used up ends with its 50 seeds.
     """
     names = _available(make_env, names)
     starts = group_starts(seeds)
     references: dict[str, Reference] = {}
     failures: list[str] = []
-    for name in names:
+    end = time.monotonic() + budget_s
+    for num_left, name in zip(range(len(names), 0, -1), names, strict=True):
         played: list[Trajectory] = []
-        deadline = time.monotonic() + budget_s / len(names)
+        now = time.monotonic()
+        deadline = now + (end - now) / num_left
         while len(played) < len(starts) and (not played or time.monotonic() < deadline):
             batch = starts[len(played) : len(played) + _BATCH]
             played += await collect(make_env, named_policy(name), batch)

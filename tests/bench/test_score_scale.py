@@ -56,7 +56,7 @@ def test_a_scale_says_what_each_reference_reaches():
     measurement = measured(partial(gemenv.make, "game:GuessTheNumber"), range(200))
     assert measurement.failures == []
     references = measurement.scale.references
-    assert list(references) == ["random", "constant", "oracle", "expert"]
+    assert list(references) == ["random", "constant", "expert", "oracle"]
     assert references["oracle"] == Reference(
         mean_return=1.0, success_rate=1.0, mean_turns=1.0, num_episodes=200
     )
