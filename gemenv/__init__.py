@@ -19,6 +19,7 @@ from gemenv.core.notation import boxed, fence, json_call, tag
 from gemenv.core.registry import list_envs, make, register, spec
 from gemenv.core.snapshot import Snapshot
 from gemenv.core.spec import EnvSpec
+from gemenv.wrappers.wrapper import Wrapper
 
 __all__ = [
     "ActionForm",
@@ -30,6 +31,7 @@ __all__ = [
     "Observation",
     "Snapshot",
     "Step",
+    "Wrapper",
     "action_set",
     "boxed",
     "errors",

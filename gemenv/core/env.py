@@ -12,9 +12,13 @@ from gemenv.core.message import Observation
 from gemenv.core.seeding import Stream, checked_seed, fresh_seed, make_generator
 from gemenv.core.snapshot import Snapshot, state_of, take
 from gemenv.core.space import ActionSpace, ObservationSpace
-from gemenv.errors import ActionTypeError, EpisodeOver, NoReferenceError, ResetNeeded
-
-StopReason = Literal["success", "failure", "format_error", "turn_limit"]
+from gemenv.errors import (
+    ActionTypeError,
+    ArgumentError,
+    EpisodeOver,
+    NoReferenceError,
+    ResetNeeded,
+)
 
 
 class Info(TypedDict, total=False):
@@ -155,10 +159,14 @@ class Env(gymnasium.Env[Observation, str]):
         Raises:
             ArgumentError: if the seed is negative or not an integer.
         """
+        if not isinstance(options, dict | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise _not_options(options)
         if seed is not None:
             self._np_random_seed, self._index = checked_seed(seed), 0
         elif self._np_random_seed is None:
             self._np_random_seed, self._index = fresh_seed(), 0
+        elif self._np_random_seed < 0:  # somebody set `np_random`: their generator leads on
+            self._np_random_seed, self._index = int(self.np_random.integers(2**63)), 0
         else:
             self._index += 1
         self._np_random = make_generator(self._np_random_seed, Stream.EPISODE, self._index)
@@ -220,7 +228,8 @@ class Env(gymnasium.Env[Observation, str]):
 
     def _copied(self, frozen: Snapshot) -> Self:
         twin = copy.copy(self)
-        vars(twin).pop("_action_space", None)  # it has a generator of its own
+        for space in ("_action_space", "_observation_space"):  # they have generators of their own
+            vars(twin).pop(space, None)
         twin.restore(frozen)
         return twin
 
@@ -234,8 +243,11 @@ class Env(gymnasium.Env[Observation, str]):
 
     @property
     def observation_space(self) -> ObservationSpace:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Every text, and every list of content parts."""
-        return ObservationSpace()
+        """Every text, and every list of content parts. One object per environment."""
+        space = vars(self).get("_observation_space")
+        if space is None:
+            space = vars(self)["_observation_space"] = ObservationSpace()
+        return space
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.env_id or '(unregistered)'}>"
@@ -265,6 +277,15 @@ def _not_running(phase: str) -> ResetNeeded | EpisodeOver:
         expected="reset() after terminated or truncated",
         got="step()",
         fix="call env.reset() to start the next episode",
+    )
+
+
+def _not_options(options: Any) -> ArgumentError:
+    return ArgumentError(
+        problem="The options of a reset must be a dict.",
+        expected="a dict that the environment understands, or None",
+        got=options,
+        fix="call env.reset(seed=..., options={...})",
     )
 
 

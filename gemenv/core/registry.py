@@ -48,6 +48,8 @@ def spec(id: str) -> EnvSpec:  # noqa: A002
     Raises:
         UnknownEnvError: if there is no such id.
     """
+    if not isinstance(id, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        _raise_unknown(str(id))
     found = _by_alias.get(id)
     if found is None and plugins.load_family(id.partition(":")[0]):
         found = _by_alias.get(id)
@@ -61,12 +63,26 @@ def list_envs(family: str | None = None) -> list[EnvSpec]:
 
     Args:
         family: only this one.
+
+    Raises:
+        UnknownEnvError: if no environment of that family is registered.
     """
     if family is None:
         plugins.load_all()
     else:
         plugins.load_family(family)
-    return sorted((s for s in _specs.values() if family in (None, s.id.family)), key=_order)
+    found = sorted((s for s in _specs.values() if family in (None, s.id.family)), key=_order)
+    if family is not None and not found:
+        families = sorted(
+            {s.id.family for s in _specs.values()} | {*plugins.entry_points_by_family()}
+        )
+        raise UnknownEnvError(
+            problem=f"There is no family of environments {family!r}.",
+            expected=f"one of {', '.join(families)}",
+            got=family,
+            fix="install the package that provides it, or use one of these",
+        )
+    return found
 
 
 def register(
@@ -96,6 +112,13 @@ def register(
     """
     base = EnvId.parse(id)
     known = variants or {"": {}}
+    if base.variant:
+        raise RegistrationError(
+            problem="Variants are registered together, by name.",
+            expected="an id of the form 'family:Name-vN'",
+            got=id,
+            fix=f"register {base._replace(variant='')} with variants={{{base.variant!r}: {{...}}}}",
+        )
     default = next(iter(known)) if default_variant is None else default_variant
     if default not in known:
         raise RegistrationError(
@@ -104,31 +127,45 @@ def register(
             got=default,
             fix="name one of its variants, or leave default_variant out for the first",
         )
-    for variant, own in known.items():
-        _add(
-            EnvSpec(
-                id=base._replace(variant=variant),
-                entry_point=entry_point,
-                kwargs={**(kwargs or {}), **own},
-                summary=summary,
-                is_default=variant == default,
-            )
+    specs = [
+        EnvSpec(
+            id=EnvId.parse(str(base._replace(variant=variant))),
+            entry_point=entry_point,
+            kwargs={**(kwargs or {}), **own},
+            summary=summary,
+            is_default=variant == default,
         )
+        for variant, own in known.items()
+    ]
+    for new in specs:
+        _check_free(new)
+    for new in specs:
+        _add(new)
 
 
 def make_for_gymnasium(env_id: str, **kwargs: Any) -> Env:
     """Make an environment for `gymnasium.make`, which keeps the keyword `id` to itself."""
-    return make(env_id, **kwargs)
+    try:
+        return make(env_id, **kwargs)
+    except TypeError as error:  # Gymnasium raises it anew as `type(error)(text)`
+        raise gymnasium.error.Error(str(error)) from error
 
 
-def _add(new: EnvSpec) -> None:
-    if new.id in _specs:
+def _check_free(new: EnvSpec) -> None:
+    holder = next(
+        (s for a in _aliases(new) if (s := _by_alias.get(a)) and s.id[:2] != new.id[:2]), None
+    )
+    holder = _specs.get(new.id, holder)
+    if holder is not None:
         raise RegistrationError(
-            problem=f"{new.id} is registered already.",
+            problem=f"{new.id}, or a short form of it, is registered already: {holder.id}.",
             expected="an id that is not taken",
             got=str(new.id),
             fix="choose another name, or raise the version",
         )
+
+
+def _add(new: EnvSpec) -> None:
     _specs[new.id] = new
     for alias in _aliases(new):
         _by_alias[alias] = new
@@ -142,11 +179,21 @@ def _add(new: EnvSpec) -> None:
 
 
 def _aliases(new: EnvSpec) -> list[str]:
-    family, name, version, variant = new.id
-    newest = max(i.version for i in _specs if i[:2] == (family, name))
-    stems = [f"{family}:{name}-v{version}"] + ([f"{family}:{name}"] if version == newest else [])
-    tails = [f"-{variant}"] if variant else []
-    return [stem + tail for stem in stems for tail in tails + ([""] if new.is_default else [])]
+    """Return every spelling of a spec; without a version the newest that has the variant."""
+    kin = [s for s in _specs.values() if s.id[:2] == new.id[:2]]
+    full = str(new.id._replace(variant=""))
+    bare = full.rpartition("-v")[0]
+    aliases: list[str] = []
+    if new.id.variant:
+        tail = f"-{new.id.variant}"
+        is_newest = all(
+            s.id.version <= new.id.version for s in kin if s.id.variant == new.id.variant
+        )
+        aliases += [full + tail] + [bare + tail] * is_newest
+    if new.is_default:
+        is_newest = all(s.id.version <= new.id.version for s in kin if s.is_default)
+        aliases += [full] + [bare] * is_newest
+    return aliases
 
 
 def _order(spec: EnvSpec) -> tuple[str, str, int, bool, str]:

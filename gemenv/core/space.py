@@ -1,4 +1,7 @@
-"""Gymnasium spaces for text: equal to each other and batchable, so `gymnasium.make_vec` works."""
+"""Gymnasium spaces for text: equal to each other and batchable, so `gymnasium.make_vec` works.
+
+Text has no fixed size: `vectorization_mode="async"` needs `vector_kwargs={"shared_memory": False}`.
+"""
 
 from typing import Any
 

@@ -143,6 +143,13 @@ class Wrapper(gymnasium.Wrapper[Observation, str, Observation, str], Env):
     def env_kwargs(self, value: dict[str, Any]) -> None:
         self.env.env_kwargs = value
 
+    def set_wrapper_attr(self, name: str, value: Any, *, force: bool = True) -> bool:
+        """Set an attribute where it is: here, or in the environment inside."""
+        if name in vars(self) or hasattr(type(self), name):
+            setattr(self, name, value)
+            return True
+        return self.env.set_wrapper_attr(name, value, force=force)
+
     def __getattr__(self, name: str) -> Any:
         """Ask the inner environment for what the wrapper does not have."""
         if name.startswith("_") or name == "env":  # `env` is missing only while unpickling

@@ -104,6 +104,7 @@ def test_a_program_keeps_its_lines_and_white_space() -> None:
     assert _PROGRAM.parse(_PROGRAM.format(Say(program))) == Say(program)
     assert _PROGRAM.parse("```python\nold\n```\n```python\nnew\n```\n```\nplain\n```") == Say("new")
     assert _problem(_PROGRAM, "```python\n```").startswith("'' is not of the form")
+    assert _problem(_PROGRAM, "```python\nx\n```y").startswith("The action is not closed")
 
 
 @pytest.mark.parametrize(
@@ -226,7 +227,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Pair:
+class Words:
     """Two words."""
 
     first: str
@@ -240,8 +241,8 @@ def test_choices_fold_ascii_case_only() -> None:
 
 
 def test_a_word_ends_where_the_literal_after_it_begins() -> None:
-    actions = action_set(ActionForm(Pair, boxed("{first},{second}")))
-    assert actions.parse(r"\boxed{a,b,c}") == Pair("a", "b,c")
+    actions = action_set(ActionForm(Words, boxed("{first},{second}")))
+    assert actions.parse(r"\boxed{a,b,c}") == Words("a", "b,c")
 
 
 @pytest.mark.parametrize(

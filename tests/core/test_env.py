@@ -150,8 +150,11 @@ def test_an_end_on_the_last_turn_terminates_and_does_not_truncate(env, last, suc
     assert step.info == {"success": success, "stop_reason": last, "turn": 3}
 
 
-def test_an_environment_may_truncate_for_its_own_reason(env) -> None:
+@pytest.mark.parametrize("turns_before", [0, 2])
+def test_an_environment_may_truncate_for_its_own_reason(env, turns_before) -> None:
     env.reset(seed=0)
+    for _ in range(turns_before):
+        env.step("go")
     step = env.step("cut")
     assert (step.terminated, step.truncated) == (False, True)
     assert "stop_reason" not in step.info

@@ -95,14 +95,54 @@ def test_a_class_can_be_registered_as_well_as_its_name() -> None:
 def test_nothing_is_imported_until_it_is_made() -> None:
     gemenv.register("mine:Missing-v0", "no_such_module:Env")
     assert _meaning("mine:Missing") == "mine:Missing-v0"
-    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+    with pytest.raises(RegistrationError, match="no_such_module"):
         gemenv.make("mine:Missing")
 
 
 def test_an_id_is_registered_once() -> None:
     gemenv.register("mine:Once-v0", _CLASS)
-    with pytest.raises(RegistrationError, match="mine:Once-v0 is registered already"):
+    with pytest.raises(RegistrationError, match="mine:Once-v0.* is registered already"):
         gemenv.register("mine:Once-v0", _CLASS)
+
+
+def test_a_registration_that_fails_leaves_nothing_behind() -> None:
+    with pytest.raises(RegistrationError):
+        gemenv.register("mine:Half-v0", _CLASS, variants={"a": {}, "b b": {}})
+    gemenv.register("mine:Half-v0", _CLASS, variants={"a": {}, "b": {}})
+    assert _meaning("mine:Half-b") == "mine:Half-v0-b"
+
+
+def test_a_variant_is_not_registered_on_its_own() -> None:
+    with pytest.raises(RegistrationError, match="Variants are registered together"):
+        gemenv.register("mine:Lone-v0-hard", _CLASS)
+
+
+def test_a_variant_means_the_newest_version_that_has_it_in_any_order() -> None:
+    gemenv.register("mine:New-v1", _CLASS, variants={"easy": {}})
+    gemenv.register("mine:New-v0", _CLASS, variants={"easy": {}, "hard": {}})
+    assert _meaning("mine:New-hard") == "mine:New-v0-hard"
+    assert _meaning("mine:New-easy") == _meaning("mine:New") == "mine:New-v1-easy"
+
+
+def test_a_short_form_that_names_something_else_is_refused() -> None:
+    gemenv.register("mine:Clash-v0", _CLASS, variants={"easy": {}})
+    with pytest.raises(RegistrationError, match="mine:Clash-v0-easy"):
+        gemenv.register("mine:Clash-easy-v0", _CLASS)
+
+
+def test_a_value_of_the_wrong_type_is_a_clear_error() -> None:
+    with pytest.raises(ArgumentError, match="cannot be made with these values"):
+        gemenv.make("game:GuessTheNumber", high="10")
+
+
+def test_a_factory_with_free_keywords_takes_them_all() -> None:
+    gemenv.register("mine:Free-v0", lambda **kwargs: GuessTheNumber(**kwargs))
+    assert gemenv.make("mine:Free", high=3).high == 3
+
+
+def test_gymnasium_passes_our_errors_on() -> None:
+    with pytest.raises(gymnasium.error.Error, match="did you mean 'high'"):
+        gymnasium.make("gemenv:game/GuessTheNumber-v0", hihg=3)
 
 
 def test_only_full_ids_are_registered() -> None:
@@ -157,7 +197,8 @@ def test_environments_are_listed_by_family_sorted_with_the_default_first() -> No
     assert gemenv.spec("mine:B").summary == "Guess."
     everything = [str(spec.id) for spec in gemenv.list_envs()]
     assert set(listed) < set(everything)
-    assert gemenv.list_envs("no_such_family") == []
+    with pytest.raises(UnknownEnvError, match="no family of environments 'no_such_family'"):
+        gemenv.list_envs("no_such_family")
 
 
 def test_what_is_registered_here_is_registered_in_gymnasium() -> None:

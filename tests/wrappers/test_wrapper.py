@@ -107,7 +107,8 @@ def test_a_snapshot_holds_the_wrapper_s_state_and_the_inner_one_s(env) -> None:
     after = env.step("three")
     assert after.observation.endswith("(3 words)")
     assert after.info["turn"] == 2
-    for target in (env, CountWords(gemenv.make("game:GuessTheNumber-v0-hard"))):
+    twin = gemenv.make(env.env_id, **env.env_kwargs)
+    for target in (env, CountWords(twin)):
         target.restore(before)
         assert (target.state, target.turn) == (2, 1)
         assert target.oracle_action() == env.oracle_action()
@@ -115,7 +116,8 @@ def test_a_snapshot_holds_the_wrapper_s_state_and_the_inner_one_s(env) -> None:
 
 def test_a_snapshot_of_other_wrappers_is_refused(env, inner) -> None:
     env.reset(seed=1)
-    for other in (inner, History(inner), CountWords(TurnLimit(inner, 3))):
+    narrow = gemenv.make(env.env_id, **{**env.env_kwargs, "high": 9})
+    for other in (inner, History(inner), CountWords(TurnLimit(inner, 3)), CountWords(narrow)):
         with pytest.raises(SnapshotError):
             other.restore(env.snapshot())
     assert env.turn == 0

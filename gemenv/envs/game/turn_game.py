@@ -6,6 +6,7 @@ limit, snapshots and seeding come from here and from `Env`.
 """
 
 import dataclasses
+import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypedDict, TypeVar
@@ -15,7 +16,7 @@ from numpy.random import Generator
 from gemenv.core.action import ActionForm, action_set
 from gemenv.core.env import Env, Info, Step
 from gemenv.core.message import Observation
-from gemenv.errors import ActionError, ArgumentError
+from gemenv.errors import ActionError, ArgumentError, ResetNeeded
 
 StateT = TypeVar("StateT")
 
@@ -75,9 +76,9 @@ class Outcome(NamedTuple):
 class TurnGame(Env, Generic[StateT]):
     """A single-player game in turns.
 
-    Rewards: a win brings the episode's return to exactly 1. Until then a game with `progress`
-    pays `progress_share` of it, each bit once (only a new best pays), so that going back and forth
-    earns nothing. An invalid move pays 0 and costs the turn.
+    Rewards: what was paid for progress and the win itself sum to exactly 1. Until the win, a game
+    with `progress` pays `progress_share` of it, each bit once (only a new best pays), so that going
+    back and forth earns nothing. An invalid move pays 0 and costs the turn.
 
     Args:
         forms: the typed actions.
@@ -97,13 +98,11 @@ class TurnGame(Env, Generic[StateT]):
         format_error_reward: float = -0.1,
         format_error_ends: bool = True,
     ) -> None:
-        if max_turns < 1:
-            raise ArgumentError(
-                problem="A game needs at least one turn.",
-                expected="max_turns >= 1",
-                got=max_turns,
-                fix="leave max_turns out for the default",
-            )
+        _require(
+            isinstance(max_turns, int) and max_turns >= 1, "max_turns", "an int >= 1", max_turns
+        )
+        is_finite = math.isfinite(format_error_reward)
+        _require(is_finite, "format_error_reward", "a finite number", format_error_reward)
         super().__init__(actions=action_set(*forms), max_turns=max_turns)
         self.format_error_reward = format_error_reward
         self.format_error_ends = format_error_ends
@@ -147,7 +146,12 @@ class TurnGame(Env, Generic[StateT]):
     # What follows from it.
 
     def begin(self, options: dict[str, Any]) -> tuple[Observation, Info]:
-        """Deal, and show rules and view."""
+        """Deal, and show rules and view.
+
+        Raises:
+            ArgumentError: if there are options; a turn game has none.
+        """
+        _require(not options, "options", "empty: this game has none", options)
         self._paid = 0.0
         self.state = self.deal(self.np_random)
         return _joined(self.rules(), self.view()), Info()
@@ -173,15 +177,27 @@ class TurnGame(Env, Generic[StateT]):
 
     def oracle_action(self) -> str:
         """Write the oracle's move."""
+        self._require_started()
         return self.actions.format(self.oracle())
 
     def expert_action(self) -> str:
         """Write the expert's move."""
+        self._require_started()
         return self.actions.format(self.expert())
 
     def legal_actions(self) -> Iterable[str]:
         """Write every legal move."""
+        self._require_started()
         return [self.actions.format(move) for move in self.legal()]
+
+    def _require_started(self) -> None:
+        if self._phase == "new":
+            raise ResetNeeded(
+                problem="An episode that has not begun has no next move.",
+                expected="reset() first",
+                got="a call before it",
+                fix="call env.reset(seed=...)",
+            )
 
     def _format_error(self, error: ActionError) -> Step:
         info = Info(action_error="format")
@@ -191,6 +207,16 @@ class TurnGame(Env, Generic[StateT]):
         info["success"] = False
         info["stop_reason"] = "format_error"
         return Step(error.problem, self.format_error_reward, True, False, info)
+
+
+def _require(is_valid: bool, name: str, expected: str, got: Any) -> None:
+    if not is_valid:
+        raise ArgumentError(
+            problem=f"The value of {name!r} is outside its domain.",
+            expected=f"{name}: {expected}",
+            got=got,
+            fix=f"leave {name} out for the default, or mend it",
+        )
 
 
 def _joined(text: str, view: str) -> str:
