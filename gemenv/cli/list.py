@@ -11,9 +11,7 @@ from dataclasses import dataclass
 import tyro
 
 from gemenv.cli.arguments import parse
-from gemenv.core.plugins import entry_points_by_family
 from gemenv.core.registry import list_envs
-from gemenv.errors import ArgumentError
 
 
 @dataclass(frozen=True)
@@ -28,14 +26,6 @@ def run(argv: Sequence[str]) -> int:
     """Print one environment a line: its id and its summary."""
     options = parse(Options, argv, command="gemenv list", about=__doc__)
     specs = list_envs(options.family)
-    if options.family and not specs:
-        families = ", ".join(sorted(entry_points_by_family()))
-        raise ArgumentError(
-            problem=f"There is no family {options.family!r}.",
-            expected=f"one of {families}",
-            got=options.family,
-            fix="`gemenv list` shows all environments",
-        )
     width = max((len(str(spec.id)) for spec in specs), default=0)
     for spec in specs:
         print(f"{spec.id!s:<{width}}  {spec.summary}".rstrip())

@@ -15,7 +15,7 @@ def test_a_family_is_listed_alone(console: Console):
 
 
 def test_an_unknown_family_is_refused(console: Console):
-    assert_four_lines(console.run("list", "gmae"), "There is no family 'gmae'.")
+    assert_four_lines(console.run("list", "gmae"), "There is no family")
 
 
 def test_the_program_prints_the_same_in_a_process_of_its_own(console: Console):
