@@ -101,7 +101,7 @@ def test_nothing_is_imported_until_it_is_made() -> None:
 
 def test_an_id_is_registered_once() -> None:
     gemenv.register("mine:Once-v0", _CLASS)
-    with pytest.raises(RegistrationError, match="mine:Once-v0.* is registered already"):
+    with pytest.raises(RegistrationError, match=r"mine:Once-v0.* is registered already"):
         gemenv.register("mine:Once-v0", _CLASS)
 
 

@@ -77,9 +77,10 @@ def test_a_snapshot_takes_the_record_back_with_the_episode() -> None:
     assert [turn["action"] for turn in env.episodes[0]["turns"]] == ["nothing"]
 
 
-def test_forks_record_in_the_same_place() -> None:
+def test_forks_record_their_own_episodes_in_the_same_place() -> None:
     env = Record(gemenv.make("game:GuessTheNumber"))
     env.reset(seed=0)
     for twin in env.fork(3):
         twin.step("nothing")
-    assert len(env.episodes) == 3
+    assert [len(episode["turns"]) for episode in env.episodes] == [1, 1, 1]
+    assert env.state["turns"] == []
