@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypedDict
 
 import gymnasium
@@ -133,7 +133,7 @@ class Env(gymnasium.Env[Observation, str]):
         """
         raise _no_reference(self, "expert")
 
-    def legal_actions(self) -> Iterable[str]:
+    def legal_actions(self) -> Sequence[str]:
         """Return every action that is allowed now, where that set is finite and small.
 
         Raises:

@@ -1,7 +1,7 @@
 """Trajectories in files: JSON Lines, one episode a line, versioned.
 
 Each line is a JSON object with `"record": "trajectory"`, `"format_version"` and the fields of
-`Trajectory`. Fields of a newer version that this one does not know are ignored.
+`Trajectory`. A file of a newer format is refused, not guessed at.
 """
 
 import json

@@ -82,9 +82,11 @@ class Trajectory(msgspec.Struct, kw_only=True, tag="trajectory", tag_field="reco
     Attributes:
         env_id: the environment's full id.
         env_kwargs: the keywords beyond the id's own.
-        seed: what `reset` was given: the episode can be played again from it.
+        seed: what `reset` was given; with `options` and the actions the episode can be replayed.
+        options: what else `reset` was given.
         group: episodes of one group share their initial state.
         policy: the policy's name.
+        policy_seed: from which the policy drew.
         turns: in order; the last one ended the episode, unless an error did.
         segments: the tokens; empty for policies that answer in text.
         outcome: how it ended.
@@ -97,8 +99,10 @@ class Trajectory(msgspec.Struct, kw_only=True, tag="trajectory", tag_field="reco
     env_id: str
     env_kwargs: dict[str, Any] = {}
     seed: int = 0
+    options: dict[str, Any] | None = None
     group: int = 0
     policy: str = ""
+    policy_seed: int = 0
     turns: list[Turn] = []
     segments: list[Segment] = []
     outcome: Outcome = "cancelled"

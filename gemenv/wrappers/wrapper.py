@@ -4,7 +4,7 @@
 # pyright: reportIncompatibleVariableOverride=false, reportIncompatibleMethodOverride=false
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, Self
 
 import gymnasium
@@ -77,7 +77,7 @@ class Wrapper(gymnasium.Wrapper[Observation, str, Observation, str], Env):
         """Return the best known action; see `Env.expert_action`."""
         return self.env.expert_action()
 
-    def legal_actions(self) -> Iterable[str]:
+    def legal_actions(self) -> Sequence[str]:
         """Return every action that is allowed now; see `Env.legal_actions`."""
         return self.env.legal_actions()
 

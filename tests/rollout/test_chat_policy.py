@@ -108,8 +108,9 @@ def test_an_answer_that_was_cut_off_says_so():
     assert complete(Served(says("fo", "length"))).stop_reason == "length"
 
 
-def test_an_answer_without_content_is_empty_text():
-    assert complete(Served(says(None))).text == ""
+def test_an_answer_without_content_is_no_answer():
+    with pytest.raises(PolicyError, match="has no text"):
+        complete(Served(says(None)))
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 503])

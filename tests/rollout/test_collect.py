@@ -59,11 +59,11 @@ def test_a_group_shares_its_initial_state_and_not_its_choices():
 
 
 def test_starts_are_numbered_and_their_seeds_reproducible():
-    starts = group_starts([5, 6], 2, policy_seed=3, first_group=10)
-    assert [start.group for start in starts] == [10, 10, 11, 11]
+    starts = group_starts([5, 6], 2, policy_seed=3)
+    assert [start.group for start in starts] == [0, 0, 1, 1]
     assert len({start.policy_seed for start in starts}) == 4
-    assert starts == group_starts([5, 6], 2, policy_seed=3, first_group=10)
-    assert starts != group_starts([5, 6], 2, policy_seed=4, first_group=10)
+    assert starts == group_starts([5, 6], 2, policy_seed=3)
+    assert starts != group_starts([5, 6], 2, policy_seed=4)
 
 
 @pytest.mark.parametrize("max_concurrent", [1, 3])

@@ -1,13 +1,16 @@
 import asyncio
+import math
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
+import numpy as np
 import pytest
 from numpy.random import Generator
 
 from gemenv import Env, Info, Step
-from gemenv.errors import ContextOverflow, ContractError, GraderError, PolicyError
+from gemenv.errors import ArgumentError, ContextOverflow, ContractError, GraderError, PolicyError
 from gemenv.rollout.episode import Start, append_tokens, conversation_of, run_episode
 from gemenv.rollout.policy import Player, Reply, SampledTokens
 from gemenv.rollout.trajectory import Segment, Span
@@ -179,8 +182,8 @@ def tokens(context: list[int], sampled: list[int], *, extends: bool) -> Reply:
 
 def test_turns_whose_contexts_extend_each_other_share_a_segment():
     segments: list[Segment] = []
-    append_tokens(segments, 0, tokens([1, 2], [3, 4], extends=False))
-    append_tokens(segments, 1, tokens([1, 2, 3, 4, 5], [6], extends=True))
+    append_tokens(segments, 0, tokens([1, 2], [3, 4], extends=False).tokens)
+    append_tokens(segments, 1, tokens([1, 2, 3, 4, 5], [6], extends=True).tokens)
     assert segments == [
         Segment(
             token_ids=[1, 2, 3, 4, 5, 6],
@@ -192,7 +195,86 @@ def test_turns_whose_contexts_extend_each_other_share_a_segment():
 
 def test_a_rewritten_context_starts_a_new_segment():
     segments: list[Segment] = []
-    append_tokens(segments, 0, tokens([1, 2], [3], extends=False))
-    append_tokens(segments, 1, tokens([9], [8], extends=False))
+    append_tokens(segments, 0, tokens([1, 2], [3], extends=False).tokens)
+    append_tokens(segments, 1, tokens([9], [8], extends=False).tokens)
     assert [segment.token_ids for segment in segments] == [[1, 2, 3], [9, 8]]
     assert segments[1].spans == [Span(1, 1, 2)]
+
+
+class Broken(Counter):
+    """Answers each step with what it was made with."""
+
+    def __init__(self, result) -> None:
+        super().__init__()
+        self.result = result
+
+    def step(self, action):
+        return self.result
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [
+        (("on", math.nan, False, False, {}), "finite"),
+        (("on", None, False, False, {}), "TypeError"),
+        (("on", 0.0, True, True, {}), "terminated and truncated"),
+        ((3, 0.0, True, False, {}), "text or content parts"),
+        (("on", 0.0, True, False, {"x": {1, 2}}), "not JSON serializable"),
+        (("on", 0.0), "TypeError"),
+    ],
+)
+def test_a_step_against_the_contract_is_an_env_error(result, reason) -> None:
+    episode = play(Broken(result), says())
+    assert episode.outcome == "env_error"
+    assert reason in episode.error
+    assert not episode.has_return
+
+
+def test_a_plain_tuple_is_a_step() -> None:
+    episode = play(Broken(("end", 1, True, False, {"success": True})), says())
+    assert (episode.outcome, episode.episode_return, episode.success) == ("completed", 1.0, True)
+
+
+@pytest.mark.parametrize("answer", [None, "text", Reply(text=None)])
+def test_a_reply_against_the_contract_is_a_policy_error(answer) -> None:
+    class Wrong:
+        name = "wrong"
+
+        def start(self, env, rng):
+            return self
+
+        async def act(self, conversation):
+            return answer
+
+    episode = play(Counter(), Wrong())
+    assert episode.outcome == "policy_error"
+    assert "must return a Reply" in episode.error
+
+
+def test_a_deadline_ends_an_environment_that_never_waits() -> None:
+    class Slow(Counter):
+        def step(self, action):
+            time.sleep(0.06)
+            return super().step(action)
+
+    episode = play(Slow(num_turns=100), says(), deadline_s=0.1)
+    assert episode.outcome == "timeout"
+    assert len(episode.turns) <= 3
+
+
+@pytest.mark.parametrize("deadline_s", [0, -1.0, math.nan])
+def test_a_deadline_must_lie_ahead(deadline_s) -> None:
+    with pytest.raises(ArgumentError, match="deadline"):
+        play(Counter(), says(), deadline_s=deadline_s)
+
+
+def test_numpy_seeds_become_plain_integers() -> None:
+    start = Start(seed=np.int64(3), policy_seed=np.uint32(4))
+    assert (type(start.seed), type(start.policy_seed)) == (int, int)
+    with pytest.raises(ArgumentError):
+        Start(seed=-1)
+
+
+def test_an_episode_can_be_replayed_from_its_record() -> None:
+    episode = play(Counter(), says())
+    assert (episode.seed, episode.options, episode.policy_seed) == (7, None, 0)

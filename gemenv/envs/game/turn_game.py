@@ -8,12 +8,12 @@ limit, snapshots and seeding come from here and from `Env`.
 import dataclasses
 import math
 from abc import abstractmethod
-from collections.abc import Iterable
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypedDict, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypedDict, TypeVar, overload
 
 from numpy.random import Generator
 
-from gemenv.core.action import ActionForm, action_set
+from gemenv.core.action import ActionForm, ActionSet, action_set
 from gemenv.core.env import Env, Info, Step
 from gemenv.core.message import Observation
 from gemenv.errors import ActionError, ArgumentError, ResetNeeded
@@ -98,9 +98,7 @@ class TurnGame(Env, Generic[StateT]):
         format_error_reward: float = -0.1,
         format_error_ends: bool = True,
     ) -> None:
-        _require(
-            isinstance(max_turns, int) and max_turns >= 1, "max_turns", "an int >= 1", max_turns
-        )
+        _require(_is_count(max_turns), "max_turns", "an int >= 1", max_turns)
         is_finite = math.isfinite(format_error_reward)
         _require(is_finite, "format_error_reward", "a finite number", format_error_reward)
         super().__init__(actions=action_set(*forms), max_turns=max_turns)
@@ -133,7 +131,7 @@ class TurnGame(Env, Generic[StateT]):
 
     def legal(self) -> Iterable[Any]:
         """Return the moves that are allowed now, where there are not too many."""
-        return super().legal_actions()  # raises: no such list
+        return super().legal_actions()  # raises: there is no such list
 
     def oracle(self) -> Any:
         """Return a winning move, knowing the hidden state."""
@@ -185,10 +183,10 @@ class TurnGame(Env, Generic[StateT]):
         self._require_started()
         return self.actions.format(self.expert())
 
-    def legal_actions(self) -> Iterable[str]:
-        """Write every legal move."""
+    def legal_actions(self) -> Sequence[str]:
+        """Write every legal move, each when it is looked at: there may be thousands."""
         self._require_started()
-        return [self.actions.format(move) for move in self.legal()]
+        return _Written(self.actions, list(self.legal()))
 
     def _require_started(self) -> None:
         if self._phase == "new":
@@ -207,6 +205,29 @@ class TurnGame(Env, Generic[StateT]):
         info["success"] = False
         info["stop_reason"] = "format_error"
         return Step(error.problem, self.format_error_reward, True, False, info)
+
+
+class _Written(Sequence[str]):
+    """Moves that are formatted one by one, on demand."""
+
+    def __init__(self, actions: ActionSet, moves: list[Any]) -> None:
+        self.actions, self.moves = actions, moves
+
+    def __len__(self) -> int:
+        return len(self.moves)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            return _Written(self.actions, self.moves[index])
+        return self.actions.format(self.moves[index])
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and value >= 1
 
 
 def _require(is_valid: bool, name: str, expected: str, got: Any) -> None:

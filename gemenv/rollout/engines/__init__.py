@@ -1,0 +1,1 @@
+"""Engines: from token ids to sampled token ids."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import msgspec
+import numpy as np
 from numpy.random import Generator
 
 from gemenv.core.env import Env
@@ -105,6 +106,7 @@ class ChatPolicy:
         self.server = server
         self.name = server.model
         self._session: aiohttp.ClientSession | None = None
+        self._jitter = np.random.default_rng()  # of its own: retries must not change an episode
 
     async def __aenter__(self) -> Self:
         connector = aiohttp.TCPConnector(limit=self.server.max_concurrent)
@@ -140,7 +142,9 @@ class ChatPolicy:
         problem = ""
         for attempt in range(self.server.num_retries + 1):
             if attempt:
-                await asyncio.sleep(_BACKOFF_S * 2 ** (attempt - 1) * rng.uniform(0.5, 1.5))
+                await asyncio.sleep(
+                    _BACKOFF_S * 2 ** (attempt - 1) * self._jitter.uniform(0.5, 1.5)
+                )
             status, text = await self._post(body)
             if status == 200:
                 return _reply(text)
@@ -206,4 +210,11 @@ def _reply(text: str) -> Reply:
     stop_reason: Literal["stop", "length"] = (
         "length" if choice.finish_reason == "length" else "stop"
     )
-    return Reply(text=choice.message.content or "", stop_reason=stop_reason)
+    if choice.message.content is None:
+        raise PolicyError(
+            problem="The server's answer has no text.",
+            expected="a message with content",
+            got=choice.finish_reason,
+            fix="look at the server's filters, or at the model's tool settings",
+        )
+    return Reply(text=choice.message.content, stop_reason=stop_reason)

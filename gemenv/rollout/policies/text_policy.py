@@ -42,12 +42,10 @@ class RandomPolicy(TextPolicy):
     def answer(self, env: Env, conversation: Sequence[Message], rng: Generator) -> str:
         """Draw an action."""
         try:
-            legal = list(env.legal_actions())
+            legal = env.legal_actions()
         except NoReferenceError:
-            legal = []
-        if legal:
-            return legal[int(rng.integers(len(legal)))]
-        return env.actions.format(env.actions.sample(rng))
+            return env.actions.format(env.actions.sample(rng))
+        return legal[int(rng.integers(len(legal)))]
 
 
 class OraclePolicy(TextPolicy):
