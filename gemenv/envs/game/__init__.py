@@ -82,3 +82,45 @@ _register(
     hard={"num_numbers": 6, "max_number": 100},
     random={"num_numbers": 6, "max_number": 100, "is_random": True},
 )
+_register(
+    "FifteenPuzzle",
+    "fifteen_puzzle:FifteenPuzzle",
+    "Slide numbered tiles into order.",
+    easy={"size": 3, "num_scrambles": 12, "max_turns": 20},
+    hard={"size": 4, "num_scrambles": 40, "max_turns": 50},
+    random={"size": 4, "num_scrambles": 40, "max_turns": 50, "is_random": True},
+)
+_register(
+    "TowerofHanoi",
+    "tower_of_hanoi:TowerofHanoi",
+    "Move a tower of disks from peg to peg.",
+    easy={"num_disks": 3, "max_turns": 10},
+    hard={"num_disks": 5, "max_turns": 35},
+    random={"num_disks": 5, "max_turns": 35, "is_random": True},
+)
+_register(
+    "Game2048",
+    "game_2048:Game2048",
+    "Merge tiles until one shows the target.",
+    easy={"target": 64, "max_turns": 50},
+    hard={"target": 512, "max_turns": 350},
+    random={"target": 512, "max_turns": 350, "is_random": True},
+    **{"extreme-hard": {"target": 2048, "max_turns": 1200}},
+)
+_register(
+    "Sokoban",
+    "sokoban:Sokoban",
+    "Push every box onto a goal.",
+    easy={"size": 6, "num_boxes": 2, "max_turns": 20},
+    hard={"size": 8, "num_boxes": 4, "max_turns": 50},
+    random={"size": 8, "num_boxes": 4, "max_turns": 50, "is_random": True},
+)
+_register(
+    "FrozenLake",
+    "frozen_lake:FrozenLake",
+    "Cross a frozen lake without falling into a hole.",
+    easy={"size": 4, "num_holes": 4, "max_turns": 20},
+    hard={"size": 8, "num_holes": 20, "max_turns": 50},
+    random={"size": 8, "num_holes": 20, "max_turns": 50, "is_random": True},
+    slippery={"size": 4, "num_holes": 3, "max_turns": 50, "is_slippery": True},
+)
