@@ -23,6 +23,15 @@ def sample(env: Env, rng: Generator) -> str:
     return env.actions.format(env.actions.sample(rng))
 
 
+def sample_legal(env: Env, rng: Generator) -> str:
+    """Draw a legal action; where they are not listed, a well-formed one."""
+    try:
+        legal = env.legal_actions()
+    except NoReferenceError:
+        return sample(env, rng)
+    return legal[int(rng.integers(len(legal)))]
+
+
 def answer_nonsense(env: Env, rng: Generator) -> str:
     """Answer without an action."""
     return "I do not know."

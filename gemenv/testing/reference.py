@@ -18,6 +18,7 @@ from gemenv.testing.play import (
     play,
     positions,
     sample,
+    sample_legal,
 )
 
 _NUM_ORACLE_EPISODES = 6
@@ -79,7 +80,7 @@ def check_oracle(make: Factory, seed: int) -> None:
 
 @check
 def check_random(make: Factory, seed: int) -> None:
-    """Random actions, one action over and over, and the prompt repeated win less than the oracle.
+    """Random play, one action over and over, and the prompt repeated win less than the oracle.
 
     Each may win by luck, but not always.
     """
@@ -88,7 +89,7 @@ def check_random(make: Factory, seed: int) -> None:
     num = affordable(env, _NUM_RANDOM_EPISODES)
     constant = _always(sample(env, make_generator(seed, Stream.CHECK)))
     players: dict[str, Callable[[int], Player]] = {
-        "Random play": lambda each: sample,
+        "Random play": lambda each: sample_legal,
         "One action over and over": lambda each: constant,
         "Repeating the prompt": lambda each: _always(text_of(env.reset(seed=each)[0])),
     }

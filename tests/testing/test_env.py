@@ -7,6 +7,8 @@ from unittest import SkipTest
 import pytest
 
 import gemenv
+from gemenv import ActionForm, action_set, json_call, tag
+from gemenv.envs.game.guess_the_number import Guess
 from gemenv.errors import ArgumentError, ConformanceError, NoReferenceError
 from gemenv.testing import CHECKS, check_env
 from gemenv.testing.fuzz import check_fuzz
@@ -49,6 +51,27 @@ def test_exactly_the_right_checks_find_what_is_broken(env) -> None:
         assert "seed 0" in error.problem
         assert error.fix
         assert error.expected
+
+
+class WritesJson(Sound):
+    """Its actions are tool calls."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.actions = action_set(ActionForm(Guess, json_call(), number=range(1, 31)))
+
+
+class WritesTags(Sound):
+    """Its actions stand between tags."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.actions = action_set(ActionForm(Guess, tag("guess"), number=range(1, 31)))
+
+
+@pytest.mark.parametrize("env", [WritesJson, WritesTags])
+def test_every_notation_can_keep_the_promises(env) -> None:
+    assert check_env(env).num_kept == len(CHECKS)
 
 
 def test_every_check_can_fail() -> None:
