@@ -56,12 +56,11 @@ def first_slide(board: bytes, size: int, max_boards: int = 10_000) -> Direction:
     Source: A* (Hart, Nilsson and Raphael 1968) with the Manhattan distance of all tiles.
     """
     frame, far = slides(size), _distances(size)
+    gap = board.index(0)
     away = sum(far[tile][cell] for cell, tile in enumerate(board))
-    queue: list[tuple[int, int, bytes, int, Direction | None]] = [
-        (away, away, board, board.index(0), None)
-    ]
-    seen = {board}
-    nearest, nearest_away = next(iter(frame[board.index(0)])), math.inf
+    queue: list[tuple[int, int, bytes, int, Direction | None]] = [(away, away, board, gap, None)]
+    shortest = {board: away}  # of the solutions through a board, as far as is known
+    nearest, nearest_away = next(iter(frame[gap])), math.inf
     for _ in range(max_boards):
         length, away, here, gap, first = heapq.heappop(queue)
         if first and away < nearest_away:
@@ -70,11 +69,12 @@ def first_slide(board: bytes, size: int, max_boards: int = 10_000) -> Direction:
                 break
         for direction, source in frame[gap].items():
             there = slide(here, gap, source)
-            if there not in seen:
-                seen.add(there)
-                closer = far[here[source]][source] - far[here[source]][gap]
-                entry = (length + 1 - closer, away - closer, there, source, first or direction)
-                heapq.heappush(queue, entry)
+            closer = far[here[source]][source] - far[here[source]][gap]
+            through = length + 1 - closer
+            if through < shortest.get(there, math.inf):
+                shortest[there] = through
+                start = first or direction
+                heapq.heappush(queue, (through, away - closer, there, source, start))
     return nearest
 
 
