@@ -5,6 +5,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,10 @@ def _blocks(language: str) -> list[tuple[Path, list[str]]]:
 def test_python_blocks_run_in_order(page: Path, blocks: list[str], monkeypatch) -> None:
     monkeypatch.setattr(registry, "_specs", dict(registry._specs))
     monkeypatch.setattr(registry, "_by_alias", dict(registry._by_alias))
-    scope = {"__name__": page.stem}
+    module = types.ModuleType("a_page")  # what is pickled must be found again by its module
+    monkeypatch.setitem(sys.modules, module.__name__, module)
     for block in blocks:
-        exec(compile(block, str(page), "exec"), scope)
+        exec(compile(block, str(page), "exec"), vars(module))
 
 
 def _commands() -> list[str]:
