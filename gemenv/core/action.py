@@ -284,7 +284,7 @@ class ActionSet:
                 name,
             )
         if unknown := arguments.keys() - form.fields.keys():
-            problem = f"{form.name} takes no {', '.join(sorted(map(repr, unknown)))}."
+            problem = f"{form.name} takes no {', '.join(map(_echo, sorted(unknown)[:3]))}."
             raise _unreadable(problem, form.usage, arguments)
         return _converted(form, arguments)
 

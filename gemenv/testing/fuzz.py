@@ -3,6 +3,7 @@
 import functools
 import itertools
 import math
+import re
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -34,6 +35,8 @@ _PIECES = (
 )
 """What broken actions are made of: foreign digits, huge numbers, halves of notations, controls."""
 
+_REPEATED = ("a", "9", " ", "\n", "\0", "{", "}", "<", "[", '"', "\\", "a ", "1 ", "\udc80", "😀")
+
 
 @check
 def check_fuzz(make: Factory, seed: int, num_actions: int = NUM_ACTIONS) -> None:
@@ -59,9 +62,10 @@ def check_fuzz(make: Factory, seed: int, num_actions: int = NUM_ACTIONS) -> None
 
 
 def hostile_actions(env: Env, rng: Generator) -> Iterator[str]:
-    """Yield about 20 texts of a megabyte for each notation, then broken actions without end."""
+    """Yield some 40 texts of a megabyte for each notation, then broken actions without end."""
     for frame in {form.notation.frame: None for form in env.actions.forms}:
         yield from long_texts(frame)
+    yield from _swollen(sample(env, rng))
     while True:
         text = sample(env, rng) if rng.random() < 0.75 else ""
         for _ in range(int(rng.integers(1, 5))):
@@ -72,23 +76,7 @@ def hostile_actions(env: Env, rng: Generator) -> Iterator[str]:
 def long_texts(frame: Frame) -> Iterator[str]:
     """Yield texts of about a megabyte on which careless parsers fail, or take quadratic time."""
     opening, around = frame.opening, frame.around
-    for piece in (
-        "a",
-        "9",
-        " ",
-        "\n",
-        "\0",
-        "{",
-        "}",
-        "<",
-        "[",
-        '"',
-        "\\",
-        "a ",
-        "1 ",
-        "\udc80",
-        "😀",
-    ):
+    for piece in _REPEATED:
         long = piece * (_LONG // len(piece))
         yield long
         yield around(long)
@@ -101,6 +89,13 @@ def long_texts(frame: Frame) -> Iterator[str]:
     yield around("1\n" * 1000) * (num // 1000)
     yield around('{"name": "a", "arguments": ' + '{"a": ' * num)
     yield around('{"name": "' + "a" * _LONG + '", "arguments": {}}')
+
+
+def _swollen(text: str) -> Iterator[str]:
+    """Yield a well-formed action with one of its words or numbers a megabyte long."""
+    for word in re.finditer(r"\w+", text):
+        for piece in ("a", "9"):
+            yield text[: word.start()] + piece * _LONG + text[word.end() :]
 
 
 def _broken(text: str, rng: Generator) -> str:

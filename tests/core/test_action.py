@@ -66,9 +66,12 @@ def test_a_tool_call_can_be_wrong_in_its_own_ways() -> None:
 
 
 def test_a_long_action_is_not_echoed_whole() -> None:
-    problem = _problem(_CELL, rf"\boxed{{{'a' * 1_000_000}}}")
-    assert len(problem) < 150
-    assert "aaa..." in problem
+    long = "a" * 1_000_000
+    call = '<tool_call>{"name": "cell", "arguments": {"%s": 1}}</tool_call>'
+    for actions, text in ((_CELL, rf"\boxed{{{long}}}"), (_CALL, call % long)):
+        problem = _problem(actions, text)
+        assert len(problem) < 150
+        assert "aaa..." in problem
 
 
 def test_digits_of_other_scripts_are_no_integers() -> None:

@@ -4,12 +4,21 @@ import copy
 import pickle
 import random
 import threading
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from gemenv.core.action import ActionSet
-from gemenv.core.env import Info, Step
+from gemenv.core.action import ActionForm, ActionSet, action_set
+from gemenv.core.env import Env, Info, Step
+from gemenv.core.notation import boxed
 from gemenv.envs.game.guess_the_number import Guess, GuessTheNumber
 from gemenv.envs.game.turn_game import Outcome
+
+
+@dataclass(frozen=True)
+class Name:
+    """Say a name."""
+
+    name: str
 
 
 class Sound(GuessTheNumber):
@@ -378,6 +387,26 @@ class EchoesTheAction(Sound):
         return step._replace(observation=f"{action!a}? {step.observation}")
 
 
+class EchoesTheMove(Sound):
+    """Whatever name it is told, however long, it says again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.actions = action_set(ActionForm(Name, boxed("name {name}"), name=("one", "two")))
+
+    def play(self, move: Name) -> Outcome:
+        return Outcome.go(f"{move.name} is not {self.state.number}.")
+
+    def legal(self):
+        return [Name("one")]
+
+    def expert(self):
+        return Name("two")
+
+    def oracle(self):
+        return Env.oracle_action(self)
+
+
 class EchoesBytes(Sound):
     def advance(self, action: str) -> Step:
         step = super().advance(action)
@@ -428,6 +457,7 @@ BROKEN: dict[type[Sound], set[str]] = {
     CrashesOnForeignDigits: {"check_fuzz"},
     ReadsSlowly: {"check_fuzz"},
     EchoesTheAction: {"check_fuzz"},
+    EchoesTheMove: {"check_fuzz"},
     EchoesBytes: {"check_fuzz"},
 }
 """What is broken, and which checks must find it: these, and no others."""
