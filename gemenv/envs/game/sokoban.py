@@ -134,15 +134,13 @@ class Sokoban(TurnGame[State]):
             state.boxes = state.boxes - {ahead} | {beyond}
         state.player = ahead
         self._follow(move.direction, is_push)
-        if self.progress() == 1:
+        if self._num_placed() == len(state.boxes):
             return Outcome.won("Solved: every box is on a goal.")
         return Outcome.go(f"You {'pushed a box' if is_push else 'moved'} {move.direction}.")
 
     def progress(self) -> float:
         """Count the boxes on goals after the first: one gets there by chance too often."""
-        state = self.state
-        num_placed = sum(state.ground[box] == GOAL for box in state.boxes)
-        return max(0, num_placed - 1) / (len(state.boxes) - 1)
+        return max(0, self._num_placed() - 1) / (len(self.state.boxes) - 1)
 
     def legal(self) -> list[Move]:
         """Return the steps and pushes that nothing hinders."""
@@ -164,6 +162,9 @@ class Sokoban(TurnGame[State]):
         state = self.state
         direction = first_move(state.ground, state.size, state.boxes, state.player)
         return Move(direction) if direction else self.legal()[0]
+
+    def _num_placed(self) -> int:
+        return sum(self.state.ground[box] == GOAL for box in self.state.boxes)
 
     def _follow(self, direction: Direction, is_push: bool) -> None:
         """Keep the known solution: strike out a move that it began with, undo a step beside it."""
