@@ -76,7 +76,10 @@ class _Shown(str):
 def _shortened(value: Any) -> str:
     if isinstance(value, str | bytes):  # cut first: the repr of a megabyte is slow
         value = value[: _MAX_SHOWN_CHARS + 1]
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more than 4300 digits inside
+        text = f"<{type(value).__name__}, too large to show>"
     return text if len(text) <= _MAX_SHOWN_CHARS else text[: _MAX_SHOWN_CHARS - 3] + "..."
 
 

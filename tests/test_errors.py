@@ -81,3 +81,8 @@ def test_an_error_of_an_error_s_value_does_not_quote_it_twice() -> None:
 def test_arguments_are_named() -> None:
     with pytest.raises(TypeError):
         GemenvError("It went wrong.", "a date", "a fig", "bring a date")
+
+
+def test_what_came_may_be_too_large_to_show() -> None:
+    error = errors.ArgumentError(problem="P.", expected="e", got=[10**5000], fix="f")
+    assert "<list, too large to show>" in str(error)
