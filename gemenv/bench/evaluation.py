@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from gemenv.bench.reference import ScoreScale, stored_scale
-from gemenv.bench.score_scale import measure_scale
+from gemenv.bench.score_scale import Measurement, measure_scale
 from gemenv.bench.statistics import Estimate, estimate_ratio
 from gemenv.core.registry import make, spec
 from gemenv.errors import ContractError
@@ -37,6 +37,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
         mean_return: undiscounted return of an episode.
         normalised_score: the mean return on the scale random = 0, oracle = 1; None where the
             environment has no such scale.
+        scale_failures: what went wrong while that scale was measured; there is no score then.
         mean_turns: actions of an episode.
         format_error_rate: actions in which none could be read, from 0 to 1.
         invalid_action_rate: actions that were read and not allowed, from 0 to 1.
@@ -52,17 +53,23 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     success_rate: Estimate | None
     mean_return: Estimate | None
     normalised_score: Estimate | None
+    scale_failures: list[str]
     mean_turns: Estimate | None
     format_error_rate: Estimate | None
     invalid_action_rate: Estimate | None
 
 
-def summarise(trajectories: Sequence[Trajectory], scale: ScoreScale | None = None) -> Evaluation:
+def summarise(
+    trajectories: Sequence[Trajectory],
+    scale: ScoreScale | None = None,
+    scale_failures: Sequence[str] = (),
+) -> Evaluation:
     """Summarise the episodes of one policy on one environment.
 
     Args:
         trajectories: at least one.
         scale: for the normalised score.
+        scale_failures: what went wrong while it was measured; if anything did, it is not used.
 
     Raises:
         ContractError: if there are none, or if they differ in environment or policy.
@@ -79,6 +86,7 @@ def summarise(trajectories: Sequence[Trajectory], scale: ScoreScale | None = Non
     usable = _by_seed([t for t in trajectories if t.has_return])
     outcomes: Counter[Outcome] = Counter(t.outcome for t in trajectories)
     mean_return = _per_episode(usable, lambda t: t.episode_return)
+    score = scale.normalise(mean_return) if scale and mean_return else None
     return Evaluation(
         env_id=first.env_id,
         env_kwargs=first.env_kwargs,
@@ -89,7 +97,8 @@ def summarise(trajectories: Sequence[Trajectory], scale: ScoreScale | None = Non
         first_failure=_described(failed[0]) if failed else None,
         success_rate=_per_episode(usable, lambda t: t.success),
         mean_return=mean_return,
-        normalised_score=scale.normalise(mean_return) if scale and mean_return else None,
+        normalised_score=None if scale_failures else score,
+        scale_failures=list(scale_failures),
         mean_turns=_per_episode(usable, lambda t: len(t.turns)),
         format_error_rate=_per_turn(usable, lambda t: t.info.get("action_error") == "format"),
         invalid_action_rate=_per_turn(usable, lambda t: t.info.get("action_error") == "invalid"),
@@ -136,7 +145,7 @@ async def evaluate(
         1.0
     """
     kwargs = dict(env_kwargs or {})
-    scale = await _scale(env_id, kwargs, seeds)
+    measured = await _scale(env_id, kwargs, seeds)
     trajectories = await collect(
         partial(make, env_id, **kwargs),
         policy,
@@ -145,16 +154,16 @@ async def evaluate(
         deadline_s=deadline_s,
         on_episode=on_episode,
     )
-    return summarise(trajectories, scale), trajectories
+    return summarise(trajectories, measured.scale, measured.failures), trajectories
 
 
-async def _scale(env_id: str, kwargs: dict[str, Any], seeds: Sequence[int]) -> ScoreScale:
+async def _scale(env_id: str, kwargs: dict[str, Any], seeds: Sequence[int]) -> Measurement:
     """Return the stored scale, or measure one: an environment with other keywords is another."""
     stored = None if kwargs else stored_scale(spec(env_id).id)
     if stored is not None:
-        return stored
+        return Measurement(stored, failures=[])
     make_env = partial(make, env_id, **kwargs)
-    return (await measure_scale(make_env, seeds, names=("random", "oracle"))).scale
+    return await measure_scale(make_env, seeds, names=("random", "oracle"))
 
 
 def _by_seed(trajectories: Sequence[Trajectory]) -> list[list[Trajectory]]:

@@ -38,6 +38,7 @@ from gemenv.rollout.trajectory import Trajectory
 
 _BATCH = 50  # episodes between two looks at the clock
 _DECIMALS = 4  # of what is stored: stable in version control
+_SEEDS_SHOWN = 10  # of one failure: enough to find its cause
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class Measurement:
 
     Args:
         scale: its references are None where no episode has a return.
-        failures: one sentence for each kind of failure, with the seeds.
+        failures: one sentence for each kind of failure, with the seeds, ten at most; if there are
+            any, the scale is not to be relied on.
     """
 
     scale: ScoreScale
@@ -66,19 +68,24 @@ async def measure_scale(
         make_env: makes it.
         seeds: one episode of each policy for each of them.
         names: which reference policies; those that the environment does not have are left out.
-        budget_s: wall seconds. The policies share them evenly, and what one leaves over goes to
-            those after it, the oracle last. A share that is used up ends with its 50 seeds.
+        budget_s: wall seconds. Each policy plays its first 50 seeds; of the time that is left all
+            have an even share, and what one leaves over goes to those after it, the oracle last.
     """
-    names = _available(make_env, names)
     starts = group_starts(seeds)
+    end = time.monotonic() + budget_s
+    played_by: dict[str, list[Trajectory]] = {}
+    for name in names:
+        played = await collect(make_env, named_policy(name), starts[:_BATCH])
+        if not _is_undeclared(played):
+            played_by[name] = played
     references: dict[str, Reference] = {}
     failures: list[str] = []
-    end = time.monotonic() + budget_s
-    for num_left, name in zip(range(len(names), 0, -1), names, strict=True):
-        played: list[Trajectory] = []
+    for num_left, (name, played) in zip(
+        range(len(played_by), 0, -1), played_by.items(), strict=True
+    ):
         now = time.monotonic()
         deadline = now + (end - now) / num_left
-        while len(played) < len(starts) and (not played or time.monotonic() < deadline):
+        while len(played) < len(starts) and time.monotonic() < deadline:
             batch = starts[len(played) : len(played) + _BATCH]
             played += await collect(make_env, named_policy(name), batch)
         failures += _failures(name, played)
@@ -87,19 +94,10 @@ async def measure_scale(
     return Measurement(ScoreScale(**references), failures)
 
 
-def _available(make_env: Callable[[], Env], names: Sequence[str]) -> list[str]:
-    env = make_env()
-    env.reset(seed=0)
-    ask = {"oracle": env.oracle_action, "expert": env.expert_action}
-    available: list[str] = []
-    for name in names:
-        try:
-            ask.get(name, str)()
-        except NoReferenceError:
-            continue
-        available.append(name)
-    env.close()
-    return available
+def _is_undeclared(played: Sequence[Trajectory]) -> bool:
+    """Tell whether the environment has no such reference; any other error is a failure of it."""
+    told = f"{NoReferenceError.__name__}: "
+    return all((episode.error or "").startswith(told) for episode in played)
 
 
 def _reference(played: Sequence[Trajectory]) -> Reference:
@@ -122,9 +120,15 @@ def _failures(name: str, played: Sequence[Trajectory]) -> list[str]:
             continue
         seeds_by_problem.setdefault(problem, []).append(episode.seed)
     return [
-        f"{name}: {problem} on seeds {', '.join(map(str, seeds))}"
+        f"{name}: {problem} on seeds {_listed(seeds)}"
         for problem, seeds in seeds_by_problem.items()
     ]
+
+
+def _listed(seeds: Sequence[int]) -> str:
+    shown = ", ".join(map(str, seeds[:_SEEDS_SHOWN]))
+    num_more = len(seeds) - _SEEDS_SHOWN
+    return f"{shown} and {num_more} more" if num_more > 0 else shown
 
 
 def main(argv: Sequence[str] | None = None) -> int:

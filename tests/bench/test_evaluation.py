@@ -10,6 +10,7 @@ from gemenv.errors import ContractError, UnknownEnvError, UnknownKeywordError
 from gemenv.rollout.policies.named import named_policy
 from gemenv.rollout.policies.text_policy import FunctionPolicy
 from gemenv.rollout.trajectory import Outcome, Trajectory, Turn
+from tests.bench.solvable import registered
 
 
 def episode(
@@ -117,6 +118,34 @@ def test_a_score_is_0_for_random_and_1_for_the_oracle(mean_return: float, score:
 )
 def test_without_a_scale_there_is_no_score(scale: ScoreScale | None):
     assert summarise([episode(0, [1.0])], scale).normalised_score is None
+
+
+def test_a_scale_on_which_something_failed_gives_no_score_and_says_why():
+    scale = ScoreScale(random=reference(0.2), oracle=reference(1.0))
+    evaluation = summarise([episode(0, [1.0])], scale, ["oracle: did not win on seeds 3"])
+    assert evaluation.normalised_score is None
+    assert evaluation.scale_failures == ["oracle: did not win on seeds 3"]
+
+
+@pytest.mark.parametrize("broken", [(0,), (1, 2, 3, 4, 5)])
+def test_an_oracle_that_raises_on_some_seeds_gives_no_score(
+    broken: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+):
+    env_id = registered(monkeypatch, broken=broken)
+    evaluation, _ = asyncio.run(evaluate(env_id, named_policy("random"), range(6)))
+    assert evaluation.outcomes == {"completed": 6}
+    assert evaluation.normalised_score is None
+    assert evaluation.scale_failures == [
+        "oracle: policy_error (ValueError: no way out) on seeds " + ", ".join(map(str, broken))
+    ]
+
+
+def test_a_scale_measured_without_failure_gives_a_score(monkeypatch: pytest.MonkeyPatch):
+    env_id = registered(monkeypatch)
+    evaluation, _ = asyncio.run(evaluate(env_id, named_policy("oracle"), range(6)))
+    assert evaluation.scale_failures == []
+    assert evaluation.normalised_score is not None
+    assert evaluation.normalised_score.mean == 1.0
 
 
 def test_episodes_of_different_environments_are_not_mixed():

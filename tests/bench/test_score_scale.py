@@ -18,8 +18,9 @@ from gemenv.bench.reference import (
 )
 from gemenv.bench.score_scale import Measurement, main, measure_scale
 from gemenv.bench.statistics import Estimate
-from gemenv.errors import ArgumentError, CorruptFileError
-from tests.rollout.toys import Counter
+from gemenv.errors import ArgumentError, CorruptFileError, NoReferenceError
+from tests.bench.solvable import Solvable
+from tests.rollout.toys import Counter, failing
 
 
 def reference(mean_return: float) -> Reference:
@@ -27,25 +28,6 @@ def reference(mean_return: float) -> Reference:
 
 
 SCALE = ScoreScale(random=reference(0.0), oracle=reference(0.5))
-
-
-class Solvable(Counter):
-    """Has an oracle, which fails on the seeds that are named."""
-
-    def __init__(self, *, unsolved: tuple[int, ...] = (), broken: tuple[int, ...] = ()) -> None:
-        super().__init__(num_turns=2)
-        self.unsolved, self.broken = unsolved, broken
-
-    def oracle_action(self) -> str:
-        if self.np_random_seed in self.broken:
-            raise ValueError("no way out")
-        return "oracle"
-
-    def advance(self, action: str) -> Any:
-        step = super().advance(action)
-        if step.terminated:
-            step.info["success"] = action == "oracle" and self.np_random_seed not in self.unsolved
-        return step
 
 
 def measured(make_env: Any, seeds: range = range(10), **options: Any) -> Measurement:
@@ -75,11 +57,33 @@ def test_an_oracle_that_does_not_win_is_named_with_its_seeds():
     assert measurement.failures == ["oracle: did not win on seeds 3, 7"]
 
 
-def test_an_episode_that_fails_is_named_with_its_seeds():
-    measurement = measured(partial(Solvable, broken=(4,)))
+@pytest.mark.parametrize("seed", [0, 4])
+def test_an_episode_that_fails_is_named_with_its_seeds(seed: int):
+    measurement = measured(partial(Solvable, broken=(seed,)))
     (failure,) = measurement.failures
-    assert failure == "oracle: policy_error (ValueError: no way out) on seeds 4"
+    assert failure == f"oracle: policy_error (ValueError: no way out) on seeds {seed}"
     assert measurement.scale.references["oracle"].num_episodes == 9
+
+
+def test_an_oracle_that_is_missing_on_some_seeds_only_has_failed():
+    error = NoReferenceError(problem="None here.", expected="one", got=0, fix="write one")
+    (failure,) = measured(partial(Solvable, broken=(0, 1), error=error)).failures
+    assert failure.startswith("oracle: policy_error (NoReferenceError: None here.")
+    assert failure.endswith(" on seeds 0, 1")
+
+
+def test_of_many_seeds_the_first_ten_are_named():
+    (failure,) = measured(partial(Solvable, unsolved=tuple(range(13))), range(20)).failures
+    assert failure == "oracle: did not win on seeds 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 3 more"
+
+
+def test_a_reset_that_fails_is_a_failure_of_every_reference():
+    measurement = measured(partial(Counter, fail=failing(ValueError("no board"), at=0)), range(2))
+    assert measurement.scale == ScoreScale()
+    assert [failure.split(" ", 1) for failure in measurement.failures] == [
+        [f"{name}:", "env_error (ValueError: no board) on seeds 0, 1"]
+        for name in ("random", "constant", "expert", "oracle")
+    ]
 
 
 def test_a_budget_that_is_used_up_ends_after_a_batch(monkeypatch: pytest.MonkeyPatch):
