@@ -46,6 +46,7 @@ def parse(
         GemenvError: what the options themselves raise for a value outside its domain.
         SystemExit: after `--help`, with status 0.
     """
+    _check_given_once(argv, command)
     help_, complaint = _PlainText(), _PlainText()
     try:
         with contextlib.redirect_stdout(help_), contextlib.redirect_stderr(complaint):
@@ -94,6 +95,21 @@ def keyword(text: str) -> tuple[str, Any]:
         return name, value  # plain text needs no quotes
 
 
+def _distinct(words: Sequence[str]) -> Keywords:
+    """Read keywords, each of them once."""
+    keywords: Keywords = {}
+    for name, value in map(keyword, words):
+        if name in keywords:
+            raise ArgumentError(
+                problem=f"The keyword {name!r} is given twice.",
+                expected="each keyword once",
+                got=list(words),
+                fix="leave all but one out",
+            )
+        keywords[name] = value
+    return keywords
+
+
 class _PlainText(io.StringIO):
     """A stream on which tyro writes the same everywhere: frames of one kind, and no colours."""
 
@@ -110,7 +126,7 @@ def _keywords(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Keywords] | N
     return PrimitiveConstructorSpec(
         nargs="*",
         metavar="[NAME=VALUE ...]",
-        instance_from_str=lambda words: dict(map(keyword, words)),
+        instance_from_str=_distinct,
         is_instance=lambda value: isinstance(value, dict),
         str_from_instance=lambda known: [f"{k}={json.dumps(v)}" for k, v in known.items()],
     )
@@ -129,6 +145,19 @@ def _named(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
         is_instance=lambda _: True,
         str_from_instance=lambda known: [str(getattr(known, "name", known))],
     )
+
+
+def _check_given_once(argv: Sequence[str], command: str) -> None:
+    """Refuse `--kwargs a=1 --kwargs b=2`: the last would replace the others without a word."""
+    flags = [word.partition("=")[0].replace("_", "-") for word in argv if word.startswith("--")]
+    for flag in flags:
+        if flags.count(flag) > 1:
+            raise ArgumentError(
+                problem=f"The option {flag} is given twice.",
+                expected=f"each option of `{command}` once",
+                got=" ".join(argv),
+                fix="give it once, followed by all of its values",
+            )
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

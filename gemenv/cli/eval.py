@@ -33,6 +33,8 @@ from gemenv.errors import ArgumentError
 from gemenv.rollout import record
 from gemenv.rollout.trajectory import Trajectory
 
+_MAX_CONCURRENT = 128
+
 
 @dataclass(frozen=True)
 class Options:
@@ -50,8 +52,9 @@ class Options:
     """From it the policy's choices are drawn; 0 or more."""
     kwargs: Keywords = field(default_factory=dict[str, object])
     """Keywords of the environment."""
-    max_concurrent: int = 128
-    """The most episodes under way at once, 1 or more."""
+    max_concurrent: int | None = None
+    """The most episodes under way at once, 1 or more; if left out 128, or 1 where a person
+    plays."""
     deadline_s: float | None = None
     """Wall seconds after which an episode ends in `timeout`; never if left out."""
     json: Path | None = None
@@ -71,15 +74,26 @@ class Options:
                     got=value,
                     fix="leave it out for the default",
                 )
-        if self.player.policy == "human":
+        if self.player.is_person and self.max_concurrent not in (None, 1):
             raise ArgumentError(
-                problem="A person cannot be evaluated: episodes run side by side.",
-                expected="another policy",
-                got="human",
-                fix=f"play it yourself: gemenv play {self.id}",
+                problem="A person plays one episode at a time.",
+                expected="--max-concurrent 1",
+                got=self.max_concurrent,
+                fix="leave it out",
+            )
+        if self.json and self.save_trajectories and _are_same(self.json, self.save_trajectories):
+            raise ArgumentError(
+                problem="--json and --save-trajectories name the same file.",
+                expected="two files",
+                got=str(self.json),
+                fix="name another file for one of them",
             )
         checked_seed(self.seed)
         checked_seed(self.policy_seed)
+
+
+def _are_same(path: Path, other: Path) -> bool:
+    return path.resolve() == other.resolve()
 
 
 def run(argv: Sequence[str]) -> int:
@@ -100,8 +114,10 @@ def run(argv: Sequence[str]) -> int:
 
 async def _evaluate(options: Options) -> tuple[Evaluation, list[Trajectory]]:
     seeds = range(options.seed, options.seed + options.episodes)
+    is_person = options.player.is_person
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+    is_hidden = is_person or not console.is_terminal  # a bar would be drawn over what is typed
+    with Progress(console=console, transient=True, disable=is_hidden) as progress:
         bar = progress.add_task("episodes", total=options.episodes)
         async with open_policy(options.player) as policy:
             return await evaluate(
@@ -110,7 +126,7 @@ async def _evaluate(options: Options) -> tuple[Evaluation, list[Trajectory]]:
                 seeds,
                 policy_seed=options.policy_seed,
                 env_kwargs=options.kwargs,
-                max_concurrent=options.max_concurrent,
+                max_concurrent=options.max_concurrent or (1 if is_person else _MAX_CONCURRENT),
                 deadline_s=options.deadline_s,
                 on_episode=lambda _: progress.advance(bar),
             )
@@ -127,6 +143,9 @@ def _print(evaluation: Evaluation) -> None:
     print(f"{evaluation.num_episodes} episodes: {outcomes}")
     if evaluation.first_failure is not None:
         print(f"first failure: {evaluation.first_failure}")
+    if failures := evaluation.scale_failures:
+        others = f" (and {len(failures) - 1} more like it)" if len(failures) > 1 else ""
+        print(f"no normalised score, for want of a scale: {failures[0]}{others}")
     table = Table("", "mean", "95 % interval")
     for name in ("success_rate", "mean_return", "normalised_score", "mean_turns"):
         _add_row(table, name, getattr(evaluation, name))

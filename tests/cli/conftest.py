@@ -3,6 +3,7 @@ from gymnasium.envs import registration
 
 import gemenv
 from gemenv.core import registry
+from tests.bench.solvable import registered
 from tests.cli.console import Console
 from tests.rollout.toys import Counter
 
@@ -26,3 +27,9 @@ def faulty(monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(registration, "registry", dict(registration.registry))
     gemenv.register("toy:Faulty-v0", Faulty)
     return "toy:Faulty-v0"
+
+
+@pytest.fixture
+def unsolvable(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Register an environment whose oracle raises on seeds 1 to 3, for one test only."""
+    return registered(monkeypatch, broken=(1, 2, 3))

@@ -66,6 +66,14 @@ def test_a_keyword_needs_a_name_and_a_value(word: str):
         keyword(word)
 
 
+def test_the_same_keyword_or_option_twice_is_refused():
+    with pytest.raises(ArgumentError, match="'high' is given twice"):
+        read("a", "--kwargs", "high=5", "high=6")
+    for second in ("--nested.rate", "--nested.rate=0.2"):
+        with pytest.raises(ArgumentError, match=r"--nested\.rate is given twice"):
+            read("a", "--nested.rate", "0.1", second, "0.2")
+
+
 def test_an_object_stays_itself_unless_a_name_replaces_it():
     policy = named_policy("oracle")
     default = Options("a", policy=policy)

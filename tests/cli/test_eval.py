@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from gemenv.rollout.record import read
-from tests.cli.console import Console, assert_four_lines
+from tests.cli.console import Console, assert_four_lines, run_process
 
 GAME = "game:GuessTheNumber"
 
@@ -63,6 +63,62 @@ def test_failed_episodes_are_counted_and_status_1_where_none_is_left(console: Co
     assert "│ mean return         │ -" in ran.out
 
 
+def test_a_scale_that_could_not_be_measured_is_no_score_and_says_why(
+    console: Console, unsolvable: str, tmp_path: Path
+):
+    result = tmp_path / "result.json"
+    ran = console.run("eval", unsolvable, "--episodes", 5, "--json", result)
+    why = "oracle: policy_error (ValueError: no way out) on seeds 1, 2, 3"
+    assert ran.status == 0
+    assert f"\nno normalised score, for want of a scale: {why}\n" in ran.out
+    assert "│ normalised score    │ - " in ran.out
+    evaluation = json.loads(result.read_text())
+    assert (evaluation["normalised_score"], evaluation["scale_failures"]) == (None, [why])
+
+
+def test_two_outputs_in_one_file_are_refused(console: Console, tmp_path: Path):
+    same = ["--json", tmp_path / "o", "--save-trajectories", tmp_path / ".." / tmp_path.name / "o"]
+    ran = console.run("eval", GAME, "--episodes", 2, *same)
+    assert_four_lines(ran, "--json and --save-trajectories name the same file.")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_person_plays_one_episode_at_a_time():
+    first = "\\boxed{5}\n\\boxed{6}\n"  # seed 3 hides a 6
+    second = "\\boxed{1}\n" * 4  # seed 4 hides no 1
+    options = ["--policy", "human", "--seed", 3, "--episodes", 2]
+    ran = run_process("eval", GAME, *options, typed=first + second)
+    assert (ran.status, ran.err) == (0, "")
+    assert "human on game:GuessTheNumber-v0-easy\n2 episodes: 1 completed, 1 truncated\n" in ran.out
+
+
+@pytest.mark.parametrize("policy", ["human", "mixture:random=0.5,human=0.5"])
+def test_a_person_does_not_play_several_at_once(console: Console, policy: str):
+    ran = console.run("eval", GAME, "--policy", policy, "--max-concurrent", 2)
+    assert_four_lines(ran, "A person plays one episode at a time.")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--temperature", "1.0"], "The policy 'random' does not use --temperature."),
+        (["--max-new-tokens", "512"], "The policy 'random' does not use --max-new-tokens."),
+        (["--policy", "oracle", "--base-url", "http://a/v1"], "does not use --base-url."),
+        (["--policy", "expert", "--device", "cpu"], "does not use --device."),
+        (["--policy", "chat:m", "--device", "cpu"], "does not use --device."),
+        (["--policy", "model:m", "--base-url", "http://a/v1"], "does not use --base-url."),
+        (["--policy", "model:m", "--temperature", "-0.5"], "temperature"),
+        (["--policy", "model:m", "--temperature", "nan"], "temperature"),
+        (["--policy", "chat:m", "--temperature", "-0.5"], "temperature"),
+        (["--policy", "model:m", "--max-new-tokens", "0"], "max_new_tokens"),
+    ],
+)
+def test_options_of_a_model_are_refused_where_they_say_nothing(
+    console: Console, words: list[str], problem: str
+):
+    assert_four_lines(console.run("eval", GAME, *words), problem)
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
@@ -73,9 +129,12 @@ def test_failed_episodes_are_counted_and_status_1_where_none_is_left(console: Co
         (["--deadline-s", "0"], "--deadline-s is too small."),
         (["--deadline-s", "nan"], "--deadline-s is too small."),
         (["--seed", "-1"], "A seed must be a whole number"),
+        (["--deadline-s", "-1"], "--deadline-s is too small."),
         (["--kwargs", "hihg=3"], "does not take the keyword 'hihg'"),
+        (["--kwargs", "high=abc"], "cannot be made with these values"),
+        (["--kwargs", "high=5", "high=6"], "The keyword 'high' is given twice."),
+        (["--kwargs", "high=5", "--kwargs", "low=2"], "The option --kwargs is given twice."),
         (["--policy", "nobody"], "There is no policy 'nobody'."),
-        (["--policy", "human"], "A person cannot be evaluated"),
         (["--policy", "model:/nowhere"], "No model can be read from /nowhere"),
         (["--json", "/nowhere/result.json"], "/nowhere/result.json cannot be written."),
         (["--json", "/"], "/ cannot be written."),

@@ -77,7 +77,7 @@ def test_keywords_reach_the_environment(console: Console):
         (["--policy", "oracel"], "There is no policy 'oracel'."),
         (["--policy", "model:/nowhere"], "No model can be read from /nowhere"),
         (["--policy", "chat:m", "--base-url", "here"], "base_url of the chat server"),
-        (["--policy", "chat:m", "--max-new-tokens", "0"], "max_tokens of the chat server"),
+        (["--policy", "chat:m", "--max-new-tokens", "0"], "max_new_tokens"),
     ],
 )
 def test_bad_input_is_told_in_four_lines(console: Console, words: list[str], problem: str):
