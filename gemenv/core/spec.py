@@ -78,7 +78,7 @@ class EnvSpec:
                 problem=f"{self.id} cannot be made with these values: {error}.",
                 expected="values of the types that its class documents",
                 got=kwargs,
-                fix="mend the value; the traceback above shows which",
+                fix="mend the value; `gemenv info` shows what each keyword is",
             ) from error
         env.env_id, env.env_kwargs = str(self.id), kwargs
         return env
