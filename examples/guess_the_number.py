@@ -50,7 +50,7 @@ def config() -> TrainConfig:
         model=ModelConfig(width=64, layers=2, heads=4, vocabulary=450, context_tokens=256),
         rollout=RolloutConfig(episodes=256, max_new_tokens=8),
         sft=SftConfig(
-            steps=500,
+            steps=400,
             policy=FunctionPolicy(weak_guess, name="weak"),
             episodes=4000,
             batch=32,
@@ -61,9 +61,9 @@ def config() -> TrainConfig:
             iterations=80,
             algorithm="reinforce_rebn_prox",
             settings={"gamma": 0.9},
-            entropy_coef=0.01,
+            entropy_coef=0.02,
             minibatches=4,
-            optimizer=OptimizerConfig(learning_rate=2e-3),
+            optimizer=OptimizerConfig(learning_rate=2e-3, max_grad_norm=0.3),
         ),
         evaluation=EvaluationConfig(
             every=10, episodes=500, references=("random", "expert", "oracle")
