@@ -36,12 +36,14 @@ class State:
 class Game2048(TurnGame[State]):
     """Push tiles together on a 4x4 board until one shows the target.
 
-    Rewards are sparse: pushing at random merges tiles too, and should not be paid for it.
+    Rewards are sparse: pushing at random merges tiles too, and should not be paid for it. Even so
+    it reaches 64 within 50 turns four times in ten, but 512 never.
 
     Args:
         target: the tile to reach, a power of 2 from 64 to 8192.
-        max_turns: the turn limit, at least half the target: each turn adds 2.2 on average. The
-            oracle needs about 37 turns to 64, 260 to 512, 1,010 to 2048.
+        max_turns: the turn limit, at least half the target. A new tile adds 2.2 on average: a good
+            player needs 45 turns to 64, 270 to 512 and 1,000 to 2048, one who knows the tiles to
+            come 32, 230 and 880.
         is_random: draw the target, a power of 2 from 64 to `target`, for each episode; beyond the
             first 8 turns the limit keeps its ratio to the target.
         **rules: see `Rules`.

@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import math
 
 from gemenv.envs.game.game_2048_board import (
     DIRECTIONS,
@@ -16,7 +15,7 @@ from gemenv.envs.game.game_2048_board import (
 _CROWDED = 3  # with so few empty cells a second tile of chance is cheap to weigh, and decides games
 _BEAM_WIDTH, _BEAM_DEPTH = 12, 12
 _FOUR_VALUE = 1000  # what a 4 is worth to the foreseeing player: it saves a turn
-_LOST = -1e9
+_WON, _LOST = 1e9, -1e9
 
 
 def likely_best(board: bytes, target: int) -> Direction:
@@ -32,6 +31,8 @@ def likely_best(board: bytes, target: int) -> Direction:
     values: dict[Direction, float] = {}
     for direction in DIRECTIONS:
         slid = slide(board, direction)
+        if target in slid:
+            return direction
         if slid != board:
             values[direction] = _expected(slid, target, num_tiles)
     return max(values, key=values.__getitem__)
@@ -71,7 +72,7 @@ def foreseen_best(board: bytes, luck: int, target: int) -> Direction:
 def _expected(slid: bytes, target: int, num_tiles: int) -> float:
     """Weigh a board before chance adds a tile, looking so many tiles ahead."""
     if target in slid:
-        return math.inf
+        return _WON
     if num_tiles == 0:
         return _value(slid)
     total = 0.0

@@ -141,6 +141,16 @@ def test_the_oracle_goes_on_from_what_others_have_played(keywords: dict[str, int
     assert wins >= 4  # the others had pushed a box into a corner
 
 
+def test_the_oracle_takes_back_a_step_and_searches_after_another_push() -> None:
+    env = _game_with("# # # # # #\n# @ $ - . #\n# - - - - #\n# - $ - . #\n# - - - - #\n# # # # # #")
+    env.state.solution = ("right", "right", "left", "left", "down", "down", "right", "right")
+    _moves(env, "down")
+    assert env.oracle() == Move("up")
+    _moves(env, "down", "right")  # the push that the solution has last
+    assert _finish(env, env.oracle_action)[1]
+    assert env.turn == 10
+
+
 def test_the_oracle_makes_a_legal_move_where_nothing_can_be_won() -> None:
     env = _game_with("# # # # #\n# $ - . #\n# - @ . #\n# - - $ #\n# # # # #")
     for _ in range(30):

@@ -38,8 +38,9 @@ def test_a_box_that_must_turn_a_corner_is_led_around() -> None:
     assert moves == ["left", "down", "left", "up", "up"]
 
 
-def test_a_box_in_a_corner_leaves_no_move_to_make() -> None:
+def test_a_box_in_a_corner_or_at_a_wall_without_goals_leaves_no_move_to_make() -> None:
     assert first_move(_ROOM, 6, frozenset([_cell(4, 4)]), _cell(3, 3)) is None
+    assert first_move(_ROOM, 6, frozenset([_cell(3, 4)]), _cell(3, 3)) is None
 
 
 def test_a_search_that_is_cut_short_heads_for_the_nearest_position() -> None:
