@@ -68,5 +68,5 @@ def config() -> TrainConfig:
         evaluation=EvaluationConfig(
             every=10, episodes=500, references=("random", "expert", "oracle")
         ),
-        run=RunConfig(dir="runs/guess-the-number-seed{seed}", threads=1),
+        run=RunConfig(dir="runs/guess-the-number-seed{seed}", checkpoint_every=20, threads=1),
     )
