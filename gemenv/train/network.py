@@ -81,12 +81,12 @@ class PolicyNetwork(nn.Module):
         row_M, slot_M = token_M
         logit_MV: Tensor = self.model.get_output_embeddings()(hidden_bTD[row_M, slot_M - 1])
         logit_MV = logit_MV.float() / temperature
-        chosen_M1 = ids_bT[row_M, slot_M][:, None]
-        logp_M = logit_MV.log_softmax(dim=-1).gather(-1, chosen_M1)[:, 0]
+        every_M = torch.arange(len(row_M), device=ids_bT.device)
+        logp_M = logit_MV.log_softmax(dim=-1)[every_M, ids_bT[row_M, slot_M]]
         if self.value_head is None:
             value_S = hidden_bTD.new_empty(0)
-        else:
-            value_S = self.value_head(hidden_bTD[state_S])[:, 0].float()
+        else:  # a sum over the one column, since FSDP2 wants no views
+            value_S = self.value_head(hidden_bTD[state_S]).sum(dim=-1, dtype=torch.float32)
         return TokenOutputs(logp_M, entropy_from_logits(logit_MV), value_S)
 
 
