@@ -83,3 +83,5 @@ def test_the_state_after_a_cut_is_the_prompt_that_would_have_followed():
         assert trajectory.final_messages[0]["content"] in text
         assert text.endswith("<|im_start|>assistant\n")
     assert final_contexts(trajectories, batch.turns, renderer, 10) == {}
+    trajectories[0].truncation_reason = "context_overflow"
+    assert len(final_contexts(trajectories, batch.turns, renderer, 512)) == len(contexts) - 1

@@ -77,6 +77,20 @@ def test_a_run_leaves_everything_in_its_folder(whole_run: Path):
     )
 
 
+def test_each_iteration_plays_other_seeds_and_none_that_is_held_out(whole_run: Path):
+    kept = 2
+    trained = [e.seed for e in record.read(whole_run / "trajectories/train.jsonl")]
+    held_out = [e.seed for e in record.read(whole_run / "trajectories/eval.jsonl")]
+    assert len(trained) == len(set(trained)) == 4 * kept
+    assert sorted(set(held_out)) == [2**31, 2**31 + 1]
+    assert max(trained) < 2**31
+
+
+def test_the_policy_changes(whole_run: Path):
+    entropies = [line["entropy"] for line in lines(whole_run) if "entropy" in line]
+    assert len(set(entropies)) == len(entropies) == 4
+
+
 def test_the_same_seed_gives_the_same_run_and_another_one_another(whole_run: Path, tmp_path: Path):
     config = small_config(tmp_path / "again")
     train(config)

@@ -12,6 +12,7 @@ from gemenv.rollout.trajectory import Outcome, Segment, Span, Trajectory, Turn
 from gemenv.train.config import (
     EvaluationConfig,
     ModelConfig,
+    OptimizerConfig,
     RlConfig,
     RolloutConfig,
     RunConfig,
@@ -34,7 +35,9 @@ def tiny_model(seed: int = 0) -> LanguageModel:
 
 
 def small_config(folder: Path, **rl: object) -> TrainConfig:
-    settings: dict[str, object] = {"algorithm": "reinforce_rebn", "iterations": 4} | rl
+    # the model wins nothing: without a reward for entropy there would be nothing to learn
+    settings: dict[str, object] = {"algorithm": "reinforce_rebn", "iterations": 4}
+    settings |= {"entropy_coef": 0.1, "optimizer": OptimizerConfig(learning_rate=1e-2), **rl}
     return TrainConfig(
         model=SMALL,
         rollout=RolloutConfig(episodes=8, max_new_tokens=4),
