@@ -101,6 +101,7 @@ async def _train(
         model.network, has_critic=config.rl.make_algorithm().value is not None
     ).eval()  # without dropout, so that learner and engine are one policy
     run = _Run(config, folder, on_progress, model, network, ModelPlayer(config, model))
+    folder.begin()  # not before everything that the configuration names could be made
     if folder.phase != "rl":
         await _warm_start(run)
     await _reinforce(run)

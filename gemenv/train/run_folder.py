@@ -33,14 +33,14 @@ _LOGS = (_METRICS, _TRAIN, _EVAL)
 
 
 class RunFolder:
-    """The folder of one run, new or resumed.
+    """The folder of one run, new or resumed. Nothing is written before `begin`.
 
     Args:
         config: of the run.
         resume: whether the folder may hold a run already, of the same configuration.
 
     Raises:
-        ConfigError: if the folder holds anything else; nothing in it is touched then.
+        ConfigError: if the folder holds anything else.
         CorruptFileError: if the newest checkpoint is corrupt, or a log shorter than it says.
     """
 
@@ -54,9 +54,18 @@ class RunFolder:
         """The state to go on from; {} for a new run."""
         self.phase, self.step = (None, 0) if manifest is None else (manifest.phase, manifest.step)
         """Where that state stands; None and 0 for a new run."""
+        self._log_bytes = dict.fromkeys(_LOGS, 0) if manifest is None else manifest.log_bytes
         if manifest is not None:
             self._check_config(manifest.config)
-        self._begin_logs({} if manifest is None else manifest.log_bytes)
+            self._check_logs()
+
+    def begin(self) -> None:
+        """Write the configuration, and cut the logs back to the checkpoint."""
+        self.write_text("config.toml", self._toml)
+        (self.path / "trajectories").mkdir(exist_ok=True)
+        for name, size in self._log_bytes.items():
+            with (self.path / name).open("ab") as file:
+                file.truncate(size)
 
     def log(self, metrics: Metrics) -> None:
         """Append one line of metrics."""
@@ -134,17 +143,11 @@ class RunFolder:
                 fix="choose another run.dir, or take back the changes",
             )
 
-    def _begin_logs(self, sizes: dict[str, int]) -> None:
-        self.write_text("config.toml", self._toml)
-        (self.path / "trajectories").mkdir(exist_ok=True)
-        for name in _LOGS:
+    def _check_logs(self) -> None:
+        for name, size in self._log_bytes.items():
             path = self.path / name
-            path.touch()
-            if path.stat().st_size < sizes.get(name, 0):
-                raise _corrupt(path, f"it is shorter than the {sizes[name]} bytes of a checkpoint")
-        for name in _LOGS:
-            with (self.path / name).open("ab") as file:
-                file.truncate(sizes.get(name, 0))
+            if not path.is_file() or path.stat().st_size < size:
+                raise _corrupt(path, f"a checkpoint saw {size} bytes of it")
 
 
 def _is_complete(path: Path) -> bool:

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from gemenv.errors import TrainingError
+from gemenv.errors import ConfigError, TrainingError, UnknownKeywordError
 from gemenv.rollout import record
-from gemenv.train.config import TrainConfig
+from gemenv.train.config import EnvConfig, ModelConfig, TrainConfig
 from gemenv.train.loop import Progress, train
 from gemenv.train.model import load_model
 from tests.train.toys import small_config
@@ -160,6 +160,19 @@ def test_an_environment_that_always_fails_stops_the_run_and_says_why(tmp_path: P
     )
     with pytest.raises(TrainingError, match="None of the episodes"):
         train(config)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"env": EnvConfig(kwargs={"hihg": 20})},
+        {"model": ModelConfig(path="no/such/folder")},
+    ],
+)
+def test_a_run_that_cannot_begin_leaves_no_folder(tmp_path: Path, change: dict[str, Any]):
+    with pytest.raises((ConfigError, UnknownKeywordError)):
+        train(replace(small_config(tmp_path / "run"), **change))
+    assert not (tmp_path / "run").exists()
 
 
 def resume(config: TrainConfig) -> None:

@@ -13,6 +13,7 @@ from tests.train.toys import episode, small_config
 def test_a_report_shows_scores_curves_episodes_and_configuration(tmp_path: Path):
     config = small_config(tmp_path / "run")
     folder = RunFolder(config)
+    folder.begin()
     folder.log({"phase": "sft", "step": 1, "loss": 2.0})
     folder.log({"phase": "rl", "step": 0, "eval/success": 0.25, "eval/turns": 3.5})
     folder.log({"phase": "rl", "step": 1, "rollout/success": 0.5, "entropy": None})
