@@ -90,7 +90,7 @@ class Learner:
         parts: list[Metrics] = []
         for _ in range(self._config.epochs):
             order = rng.permutation(len(batch.ids_BT))
-            for rows in np.array_split(order, min(self._config.minibatches, len(order))):
+            for rows in np.array_split(order, update.num_minibatches):
                 loss, norm, metrics = self._step(update, rows)
                 losses.append(loss)
                 norms.append(norm)
@@ -116,6 +116,7 @@ class Learner:
         if self.reference is not None:
             ref_BT, _ = self._score(self.reference, data)
         credit = turn_advantages(algorithm, turns)
+        num_minibatches = min(self._config.minibatches, len(batch.ids_BT))
         weight_BT = algorithm.aggregation.weights(
             batch.mask_BT,
             episode_B=batch.episode_B,
@@ -126,14 +127,14 @@ class Learner:
             mask_BT=data.mask_BT,
             advantage_BT=self._tensor(batch.spread(credit.advantage_N)),
             # a step sees a part of the batch: scaled up, it estimates the gradient of the whole
-            weight_BT=self._tensor(weight_BT) * self._config.minibatches,
+            weight_BT=self._tensor(weight_BT) * num_minibatches,
             logp_old_BT=old_BT,
             logp_sampler_BT=self._tensor(batch.logp_sampler_BT),
             logp_ref_BT=ref_BT,
         )
         target_N = credit.value_target_N
         target = None if target_N is None else self._tensor(target_N)
-        return _Update(data, streams, value_N, target)
+        return _Update(data, streams, num_minibatches, value_N, target)
 
     def _step(self, update: "_Update", rows: IntArray) -> tuple[Tensor, Tensor, Metrics]:
         """Take one optimizer step on some rows, micro-batch by micro-batch."""
@@ -164,7 +165,7 @@ class Learner:
             assert update.value_N is not None, "an algorithm with a critic has values"
             assert update.target_N is not None, "credit by a critic gives it targets"
             value_S, turn_S = outputs.value_S, micro.turn_S
-            weight_S = torch.full_like(value_S, self._config.minibatches / len(update.target_N))
+            weight_S = torch.full_like(value_S, update.num_minibatches / len(update.target_N))
             old_S, target_S = update.value_N[turn_S], update.target_N[turn_S]
             loss = loss + self.algorithm.value(value_S, old_S, target_S, weight_N=weight_S)
         return loss, metrics
@@ -230,6 +231,7 @@ class _Update:
 
     data: DeviceBatch
     streams: TokenStreams
+    num_minibatches: int
     value_N: Tensor | None
     target_N: Tensor | None
 

@@ -71,7 +71,7 @@ def train(
     resume: bool = False,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> TrainResult:
-    """Run a whole training.
+    """Run a whole training. It runs its own event loop, so call it outside of any.
 
     Args:
         config: what to do.
@@ -142,6 +142,7 @@ class _Run:
         """Go back to the checkpoint that the folder was opened at; return its step."""
         self.network.load_state_dict(self.folder.state["network"])
         optimizer.load_state_dict(self.folder.state["optimizer"])
+        self.folder.state.clear()  # copies of everything: let them go
         return self.folder.step
 
 
@@ -264,11 +265,11 @@ async def _evaluation_metrics(run: _Run, version: int) -> dict[str, Any]:
 
 def _scores_of(policy: str, line: Mapping[str, Any]) -> Scores:
     """Read scores back from a line of metrics, where NaN is null."""
-    values: dict[str, Any] = {
-        field.name: line.get(f"eval/{field.name}") for field in fields(Scores)
-    }
-    found = {name: math.nan if value is None else value for name, value in values.items()}
-    return Scores(**found | {"policy": policy})  # pyright: ignore[reportArgumentType]
+    found: dict[str, Any] = {"policy": policy}
+    for name in (field.name for field in fields(Scores) if field.name != "policy"):
+        value = line[f"eval/{name}"]
+        found[name] = math.nan if value is None else value
+    return Scores(**found)
 
 
 async def _held_out(run: _Run, policy: Policy) -> list[Trajectory]:
